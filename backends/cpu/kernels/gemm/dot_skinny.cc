@@ -90,8 +90,14 @@ constexpr int kTallTileRows = 12;
 constexpr int64_t kFinishColumns = 256;
 // Of the right operand that is read at a time: its rows are on so many pages.
 constexpr int64_t kStripBytes = 1024 << 10;
-// Room for packed columns or a gathered vector, on the stack.
+// Room for packed columns, on the stack.
 constexpr int64_t kStackBytes = 16 << 10;
+// Of rows whose terms lie apart, gathered on the stack to be multiplied with long rows where they
+// lie: they stay near beside those.
+constexpr int64_t kMaxGatheredRows = 8;
+constexpr int64_t kGatheredBytes = 64 << 10;
+// Long rows that meet all gathered ones before the next are read.
+constexpr int64_t kLongRowsAtOnce = 8;
 // Long rows that are read side by side, and how many steps of them before other columns' turn.
 constexpr int64_t kForeseenRows = 8;
 constexpr int64_t kStepsAtOnce = 512;
@@ -109,6 +115,13 @@ constexpr int64_t kScratchSumsBytes = 1024 << 10;
 // Whether the right operand stays near while all rows meet it.
 bool isRightNear(const GemmKernels& kernels, const Matrices& x) {
   return x.bCol == 1 && x.k * x.bStep * kernels.elementBytes <= kStripBytes;
+}
+
+// Whether a few rows whose terms lie apart may be gathered and multiplied with rows that lie as they
+// should.
+bool gathersRows(const GemmKernels& kernels, const Matrices& x) {
+  return x.bStep == 1 && x.k >= kernels.vectorLanes && x.m <= kMaxGatheredRows &&
+         x.m * x.k * kernels.elementBytes <= kGatheredBytes;
 }
 
 // What suits the shape; may swap the operands (which transposes the result).
@@ -130,9 +143,7 @@ DotForm chooseForm(const GemmKernels& kernels, int64_t l2Bytes, const Refusals& 
     x = transposed(x);
     return DotForm::kDotProducts;
   }
-  if (x.m == 1 && x.bStep == 1 && x.k * bytes <= kStackBytes && x.k >= kernels.vectorLanes) {
-    return DotForm::kDotProducts;  // with the vector gathered
-  }
+  if (x.m == 1 && gathersRows(kernels, x)) return DotForm::kDotProducts;
   refusals.add("dot_products", bothContiguous              ? "many rows and columns"
                                : x.k < kernels.vectorLanes ? "few terms"
                                                            : "terms lie apart");
@@ -147,6 +158,11 @@ DotForm chooseForm(const GemmKernels& kernels, int64_t l2Bytes, const Refusals& 
   }
   if (x.k <= kFewSteps && x.m > kernels.mr) return DotForm::kRowByRow;
   refusals.add("row_by_row", x.k <= kFewSteps ? "few rows" : "many terms");
+  // Columns that fill no vector.
+  if (x.n % kernels.vectorLanes != 0 && gathersRows(kernels, transposed(x))) {
+    x = transposed(x);
+    return DotForm::kDotProducts;
+  }
   const bool few = areFewRows(kernels, x.m, x.bStep);
   const bool isNarrow = x.n <= 2 * kernels.nr && x.n % kernels.vectorLanes == 0;
   if (!few && isNarrow && isRightNear(kernels, x) && x.aStep == 1) return DotForm::kFewColumns;
@@ -410,6 +426,43 @@ void runFewRows(const GemmKernels& kernels, const Matrices& x) {
   }
 }
 
+template <typename Bits>
+void gatherRowsAs(const Matrices& x, Bits* to) {
+  const auto* from = reinterpret_cast<const Bits*>(x.a);
+  for (int64_t row = 0; row < x.m; ++row) {
+    for (int64_t i = 0; i < x.k; ++i) to[row * x.k + i] = from[row * x.aRow + i * x.aStep];
+  }
+}
+
+// Copies the left operand to `to`, so that the terms of its rows lie side by side.
+void gatherRows(const GemmKernels& kernels, Matrices& x, char* to) {
+  if (kernels.elementBytes == sizeof(uint32_t)) {
+    gatherRowsAs(x, reinterpret_cast<uint32_t*>(to));
+  } else {
+    gatherRowsAs(x, reinterpret_cast<uint64_t*>(to));
+  }
+  x.a = to;
+  x.aRow = x.k;
+  x.aStep = 1;
+}
+
+// Columns [begin, end) of an item whose columns are rows in memory; rows that are not are gathered.
+void runDotProducts(const GemmKernels& kernels, Matrices x, int64_t begin, int64_t end) {
+  const int64_t bytes = kernels.elementBytes;
+  alignas(64) char gathered[kGatheredBytes];
+  if (x.aStep != 1) gatherRows(kernels, x, gathered);
+  const int64_t atOnce = x.m > kMaxDotRows ? kLongRowsAtOnce : end - begin;
+  for (int64_t column = begin; column < end; column += atOnce) {
+    const int64_t columns = std::min(atOnce, end - column);
+    for (int64_t row = 0; row < x.m; row += kMaxDotRows) {
+      kernels.dotProducts(x.k, x.a + row * x.aRow * bytes, x.aRow,
+                          static_cast<int>(std::min(kMaxDotRows, x.m - row)),
+                          x.b + column * x.bCol * bytes, x.bCol, columns,
+                          x.c + (row * x.cRow + column * x.cCol) * bytes, x.cRow, x.cCol);
+    }
+  }
+}
+
 void runColumns(RunServices& services, const GemmKernels& kernels, ElementType type, DotForm form,
                 const Matrices& x, int64_t begin, int64_t end) {
   const int64_t bytes = kernels.elementBytes;
@@ -417,19 +470,8 @@ void runColumns(RunServices& services, const GemmKernels& kernels, ElementType t
     case DotForm::kRowTimesMatrix:
       return kernels.rowTimesMatrix(x.k, x.a, x.aStep, x.b + begin * bytes, x.bStep,
                                     x.c + begin * bytes, end - begin);
-    case DotForm::kDotProducts: {
-      alignas(64) char gathered[kStackBytes];
-      const char* a = x.a;
-      if (x.aStep != 1) {
-        for (int64_t i = 0; i < x.k; ++i) {
-          std::memcpy(gathered + i * bytes, x.a + i * x.aStep * bytes, static_cast<size_t>(bytes));
-        }
-        a = gathered;
-      }
-      return kernels.dotProducts(x.k, a, x.aRow, static_cast<int>(x.m),
-                                 x.b + begin * x.bCol * bytes, x.bCol, end - begin,
-                                 x.c + begin * x.cCol * bytes, x.cRow, x.cCol);
-    }
+    case DotForm::kDotProducts:
+      return runDotProducts(kernels, x, begin, end);
     case DotForm::kDirect:
       return runDirect(services, kernels, type, x, begin, end);
     case DotForm::kRowByRow:
@@ -580,7 +622,6 @@ const char* skinnyFormRefusal(const DotProblem& p, DotForm form, bool isSwapped,
                               GemmDomain domain) {
   if (const char* why = inPlaceRefusal(p, domain)) return why;
   const GemmKernels& kernels = gemmKernels(domain);
-  const int64_t bytes = kernels.elementBytes;
   const Matrices x = isSwapped ? transposed(itemOf(p)) : itemOf(p);
   if (x.k == 0) return "there is nothing to sum";
   const char* const kTransposed = "the result would be transposed";
@@ -593,9 +634,9 @@ const char* skinnyFormRefusal(const DotProblem& p, DotForm form, bool isSwapped,
       return x.bCol == 1 && x.cCol == 1 ? nullptr : "columns lie apart";
     case DotForm::kDotProducts: {
       if (x.k < kernels.vectorLanes) return "few terms";
+      if (x.aStep != 1 && gathersRows(kernels, x)) return nullptr;
       if (x.m > kMaxDotRows) return "many rows";
-      const bool isGathered = x.m == 1 && x.k * bytes <= kStackBytes;
-      return x.bStep == 1 && (x.aStep == 1 || isGathered) ? nullptr : "terms lie apart";
+      return x.bStep == 1 && x.aStep == 1 ? nullptr : "terms lie apart";
     }
     case DotForm::kDirect:
       return x.cCol == 1 ? nullptr : kTransposed;
@@ -633,6 +674,12 @@ bool runSkinnyDot(RunServices& services, const DotProblem& problem, const DotCho
     item.c = sums->data();
   }
 
+  // Once for all threads, where they share an item.
+  std::optional<Scratch<char>> gathered;
+  if (form == DotForm::kDotProducts && item.aStep != 1 && p.batches == 1) {
+    gathered.emplace(services, item.m * item.k * kernels.elementBytes);
+    if (*gathered) gatherRows(kernels, item, gathered->data());
+  }
   const bool tiny = form == DotForm::kDirect && isTiny(kernels, item);
   Job job{services, kernels, p, type, form, item, 1, 1, item.n, tiny};
   const int64_t tiles = (item.m + kernels.mr - 1) / kernels.mr;

@@ -305,6 +305,22 @@ TEST_P(DotTest, FewColumnsOfLongRows) {
   }
 }
 
+// Columns that fill no vector are gathered: once where threads share them, in each task where items
+// differ.
+TEST_P(DotTest, FewColumnsThatFillNoVector) {
+  std::mt19937 rng(17);
+  for (ElementType type : {ElementType::kF32, ElementType::kF64}) {
+    for (int64_t columns : {2, 3, 5, 7}) {
+      for (int64_t depth : {70, 515, 1100}) {
+        Case c = matmul(203, columns, depth, type);
+        checkCase(c, rng, columns % 2 == 0 ? 1 : 3);
+        c = {type, type, type, {9, 70, depth}, {9, depth, columns}, {0}, {0}, {2}, {1}};
+        checkCase(c, rng, columns % 2 == 0 ? 3 : 1);
+      }
+    }
+  }
+}
+
 // Of few steps, for many rows and columns, where those of an operand are a page apart.
 TEST_P(DotTest, FewStepsAPageApart) {
   std::mt19937 rng(13);
@@ -726,6 +742,7 @@ TEST(DotDescriptorTest, FormsSuitTheShape) {
   EXPECT_EQ(formOf(f32, {60, 60}, {60, 60}, 0, &reason), "direct");
   EXPECT_EQ(formOf(f32, {5000, 16}, {16, 500}, 0, &reason), "row_by_row");
   EXPECT_EQ(formOf(f32, {1000, 1000}, {1000, 16}, 0, &reason), "few_columns");
+  EXPECT_EQ(formOf(f32, {1000, 1000}, {1000, 3}, 0, &reason), "dot_products, swapped");
   EXPECT_EQ(formOf(f32, {1000, 1000}, {1000, 1000}, 0, &reason), "blocked");
   EXPECT_EQ(
       reason,

@@ -325,7 +325,7 @@ void dotRows(int64_t kc, const T* a, int64_t lda, const T* b, int64_t ldb, int64
     }
   }
   for (; j + 4 <= cols; j += 4) {
-    if constexpr (rows <= 3) {
+    if constexpr (rows <= 3 || kRows > 6) {  // as many sums as there are registers for
       dotBlock<T, rows, 4>(kc, a, lda, b + j * ldb, ldb, c + j * cCol, cRow, cCol);
     } else {
       dotBlock<T, rows, 2>(kc, a, lda, b + j * ldb, ldb, c + j * cCol, cRow, cCol);
