@@ -222,8 +222,8 @@ def ExpandShortReductionsPass : Pass<"expand-short-reductions", "mlir::ModuleOp"
   }];
 }
 
-def SumComputedMatricesPass : Pass<"sum-computed-matrices", "mlir::ModuleOp"> {
-  let summary = "Multiplies vectors with matrices that are computed for it in the kernel that computes them (CPUs).";
+def SumVectorProductsPass : Pass<"sum-vector-products", "mlir::ModuleOp"> {
+  let summary = "Multiplies vectors in kernels that sum where the matrix is computed for it, or has no form in the library (CPUs).";
   let description = [{
     Before:
     ```mlir

@@ -85,7 +85,7 @@ constexpr Stage kStages[] = {
        }
        if (options.simplify && options.fusion.merge &&
            options.fusion.target.device == DeviceKind::kCpu) {
-         passes.addPass(createSumComputedMatricesPass());
+         passes.addPass(createSumVectorProductsPass(options.fusion.target));
        }
        passes.addPass(createSplitReductionsPass(options.fusion.target));
        if (options.simplify && options.fusion.merge) {

@@ -8,7 +8,8 @@ namespace isthmus::cpu {
 namespace {
 
 constexpr int64_t kChunkBytes = 64 * 1024;
-// The least that one thread is handed: half of what TargetModel::minParallelBytes wants of an array.
+// The least that one thread is handed: half of what TargetModel::minParallelBytes wants of an
+// array.
 constexpr int64_t kChunksPerThread = 8;
 
 int64_t chunksOf(int64_t bytes) { return (bytes + kChunkBytes - 1) / kChunkBytes; }

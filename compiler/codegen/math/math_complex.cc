@@ -37,8 +37,8 @@ ComplexV divide(ComplexV a, ComplexV b) {
   V cross = fma(-p, ratio, q) / denominator;
   V im = select(swap, -cross, cross);
   // What C's annex G says of a zero divisor, of an infinite one and of an infinite dividend: signed
-  // infinities, zeros, and infinities in the quotient's direction. An infinity that Smith's algorithm
-  // has made NaN in both parts is one of these.
+  // infinities, zeros, and infinities in the quotient's direction. An infinity that Smith's
+  // algorithm has made NaN in both parts is one of these.
   V zero = (b.re == 0.0) & (b.im == 0.0);
   V infinity = copySign(re.k(kInf), b.re);
   re = select(zero, infinity * a.re, re);
@@ -47,8 +47,8 @@ ComplexV divide(ComplexV a, ComplexV b) {
       ((abs(b.re) == kInf) | (abs(b.im) == kInf)) & (abs(a.re) < kInf) & (abs(a.im) < kInf);
   re = select(infinite, 0.0, re);
   im = select(infinite, 0.0, im);
-  V lost = isNan(re) & isNan(im) & ((abs(a.re) == kInf) | (abs(a.im) == kInf)) & (abs(b.re) < kInf) &
-           (abs(b.im) < kInf);
+  V lost = isNan(re) & isNan(im) & ((abs(a.re) == kInf) | (abs(a.im) == kInf)) &
+           (abs(b.re) < kInf) & (abs(b.im) < kInf);
   V x = copySign(select(abs(a.re) == kInf, a.re.k(1.0), a.re.k(0.0)), a.re);
   V y = copySign(select(abs(a.im) == kInf, a.im.k(1.0), a.im.k(0.0)), a.im);
   re = select(lost, (x * b.re + y * b.im) * kInf, re);

@@ -1,12 +1,13 @@
 // Small contractions become a product and a sum in one kernel, which joins others: those of complex
-// numbers, those of real ones that add a few terms for each of many results, or that multiply
-// vectors with vectors, and tiny ones in loops. A library call, which is for tiles, would cost more
-// than the work.
+// numbers, those that add a few terms for each of many results, or that multiply vectors with
+// vectors, and tiny ones in loops. A library call, which is for tiles, would cost more than the
+// work.
 //
 // The terms are added in the order of the contracted index, each rounded, as XLA does: sums that
 // cancel agree with it to the last bit.
 #include "compiler/dialect/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
+#include "compiler/passes/product_sums.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -80,12 +81,8 @@ bool sumsRows(Value operand, llvm::ArrayRef<int64_t> contracted) {
 bool isSmall(mlir::Type elementType, int64_t terms, bool isMatrixVector, bool isInLoop,
              llvm::ArrayRef<int64_t> resultShape, const TargetModel& target) {
   bool isComplex = llvm::isa<mlir::ComplexType>(elementType);
-  // A product alone is rounded once, whatever sums are kept in, and joins what is around it.
-  if (terms == 1 && !isComplex && elementType.isIntOrFloat() && !elementType.isInteger(1)) {
-    return true;
-  }
-  // Narrower types add in a wider one, which a sum in one kernel would not.
-  if (!isComplex && !elementType.isF32() && !elementType.isF64()) return false;
+  // A product alone joins what is around it.
+  if (terms == 1 && !isComplex && !elementType.isInteger(1)) return true;
   const int64_t maxTerms = isMatrixVector ? target.maxVectorTerms : target.maxTerms;
   int64_t limit = isComplex  ? target.maxComplexProducts
                   : isInLoop ? target.maxLoopProducts
@@ -108,10 +105,11 @@ LogicalResult expandSmall(shlo::DotGeneralOp op, const TargetModel& target,
   auto rhs = llvm::dyn_cast<RankedTensorType>(op.getRhs().getType());
   auto type = llvm::dyn_cast<RankedTensorType>(op.getType());
   if (!lhs || !rhs || !type || !lhs.hasStaticShape() || !rhs.hasStaticShape() ||
-      !type.hasStaticShape() || lhs.getElementType() != type.getElementType() ||
-      rhs.getElementType() != type.getElementType()) {
+      !type.hasStaticShape()) {
     return mlir::failure();
   }
+  mlir::Type sumType = sumTypeOf(op);
+  if (!sumType) return mlir::failure();
   shlo::DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
   llvm::ArrayRef<int64_t> leftSum = numbers.getLhsContractingDimensions();
   llvm::ArrayRef<int64_t> rightSum = numbers.getRhsContractingDimensions();
@@ -128,27 +126,32 @@ LogicalResult expandSmall(shlo::DotGeneralOp op, const TargetModel& target,
        sums = static_cast<int64_t>(leftSum.size());
   bool isMatrixVector = lhs.getRank() == batches + sums || rhs.getRank() == batches + sums;
   const bool isInLoop = static_cast<bool>(op->getParentOfType<shlo::WhileOp>());
-  if (!isSmall(type.getElementType(), terms, isMatrixVector, isInLoop, type.getShape(), target)) {
+  if (!isSmall(sumType, terms, isMatrixVector, isInLoop, type.getShape(), target)) {
     if (!areManyPairs(op, lhs, rhs, type, target)) return mlir::failure();
     rewriter.replaceOp(op, sumOfPairs(op, lhs, type, rewriter));
     return mlir::success();
   }
   // Many rows of a matrix times a vector are summed where they lie, other sums are outermost.
-  const bool isComplex = llvm::isa<mlir::ComplexType>(type.getElementType());
+  const bool isComplex = llvm::isa<mlir::ComplexType>(sumType);
   const bool isInRows = isMatrixVector && !isInLoop && !isComplex &&
                         (lhs.getRank() == batches + sums ? sumsRows(op.getRhs(), rightSum)
                                                          : sumsRows(op.getLhs(), leftSum));
   const int64_t sumsAt = isInRows ? type.getRank() : 0, resultsAt = isInRows ? 0 : sums;
   shape.insert(isInRows ? shape.begin() : shape.end(), type.getShape().begin(),
                type.getShape().end());
+  // A product alone is rounded once, whatever it is multiplied in.
+  const mlir::Type own = type.getElementType();
+  if (sums == 0 && lhs.getElementType() == own && rhs.getElementType() == own) sumType = own;
   ArrayBuilder b(op, rewriter);
   const int64_t free = resultsAt + batches;
-  Value left = spread(b, op.getLhs(), leftSum, leftBatch, sumsAt, resultsAt, free, shape);
-  Value right = spread(b, op.getRhs(), rightSum, numbers.getRhsBatchingDimensions(), sumsAt,
-                       resultsAt, free + lhs.getRank() - batches - sums, shape);
+  Value left = spread(b, b.convert(op.getLhs(), sumType), leftSum, leftBatch, sumsAt, resultsAt,
+                      free, shape);
+  Value right =
+      spread(b, b.convert(op.getRhs(), sumType), rightSum, numbers.getRhsBatchingDimensions(),
+             sumsAt, resultsAt, free + lhs.getRank() - batches - sums, shape);
   Value product = b.mul(left, right);
   Dims summed = llvm::to_vector(llvm::seq<int64_t>(sumsAt, sumsAt + sums));
-  rewriter.replaceOp(op, summed.empty() ? product : b.sum(product, summed));
+  rewriter.replaceOp(op, b.convert(summed.empty() ? product : b.sum(product, summed), own));
   return mlir::success();
 }
 

@@ -46,12 +46,19 @@ func.func @few_terms_in_batches(%x: tensor<5x3xf32>, %y: tensor<5x1000x3xf32>) -
 
 // -----
 
-// Products of bf16 are added in f32, by the library.
-// CHECK-LABEL: @narrow_types_stay
-// CHECK: stablehlo.dot_general
-func.func @narrow_types_stay(%x: tensor<1000x3xbf16>, %y: tensor<3xbf16>) -> tensor<1000xbf16> {
+// Products of bf16 are added in f32, those of integers as they are.
+// CHECK-LABEL: @narrow_types
+// CHECK-DAG: %[[X:.*]] = stablehlo.convert %arg0 : {{.*}} -> tensor<1000x3xf32>
+// CHECK-DAG: %[[Y:.*]] = stablehlo.convert %arg1 : {{.*}} -> tensor<3xf32>
+// CHECK: stablehlo.multiply %{{.*}}, %{{.*}} : tensor<1000x3xf32>
+// CHECK: %[[SUM:.*]] = stablehlo.reduce{{.*}} across dimensions = [1] : (tensor<1000x3xf32>
+// CHECK: stablehlo.convert %[[SUM]] : (tensor<1000xf32>) -> tensor<1000xbf16>
+// CHECK: stablehlo.multiply %{{.*}}, %{{.*}} : tensor<2x70x70xi32>
+// CHECK-NOT: dot_general
+func.func @narrow_types(%x: tensor<1000x3xbf16>, %y: tensor<3xbf16>, %i: tensor<70x2xi8>, %j: tensor<2x70xui8>) -> (tensor<1000xbf16>, tensor<70x70xi32>) {
   %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<1000x3xbf16>, tensor<3xbf16>) -> tensor<1000xbf16>
-  return %0 : tensor<1000xbf16>
+  %1 = stablehlo.dot_general %i, %j, contracting_dims = [1] x [0] : (tensor<70x2xi8>, tensor<2x70xui8>) -> tensor<70x70xi32>
+  return %0, %1 : tensor<1000xbf16>, tensor<70x70xi32>
 }
 
 // -----

@@ -117,8 +117,8 @@ bool isRightNear(const GemmKernels& kernels, const Matrices& x) {
   return x.bCol == 1 && x.k * x.bStep * kernels.elementBytes <= kStripBytes;
 }
 
-// Whether a few rows whose terms lie apart may be gathered and multiplied with rows that lie as they
-// should.
+// Whether a few rows whose terms lie apart may be gathered and multiplied with rows that lie as
+// they should.
 bool gathersRows(const GemmKernels& kernels, const Matrices& x) {
   return x.bStep == 1 && x.k >= kernels.vectorLanes && x.m <= kMaxGatheredRows &&
          x.m * x.k * kernels.elementBytes <= kGatheredBytes;

@@ -1,18 +1,25 @@
-// The sum-computed-matrices pass: products of a vector and a matrix that is computed for them alone
-// become sums of elementwise products, so that the kernel which sums computes the matrix, and
-// nothing of its size is stored. Kernels of Gaussian processes and weights of few bits are such.
+// The sum-vector-products pass: products of a vector and a matrix, or of vectors, become sums of
+// elementwise products where a kernel that sums does better than the library:
+// - the matrix is computed for the product alone, so that the kernel computes it, and nothing of
+// its
+//   size is stored, as in Gaussian processes and with weights of few bits;
+// - two vectors are so long that threads share them, which they do in sums;
+// - the library has no form for vectors of such types, and would pack the matrix into tiles to read
+//   it once: all but f32 and f64.
 //
 // Late, since a matrix may turn out to be computed before a loop, or for several readers.
 #include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/facts/byte_size.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/permutation.h"
+#include "compiler/passes/product_sums.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace isthmus {
 
-#define GEN_PASS_DEF_SUMCOMPUTEDMATRICESPASS
+#define GEN_PASS_DEF_SUMVECTORPRODUCTSPASS
 #include "compiler/passes/passes.h.inc"
 
 namespace {
@@ -52,15 +59,21 @@ bool isComputedFor(mlir::Value value, mlir::Operation* reader) {
   return false;
 }
 
-// What narrower floats and integers are added in is not what a sum of theirs would be.
-bool isSummable(shlo::DotGeneralOp dot) {
-  auto element = tensorTypeOf(dot.getResult()).getElementType();
-  auto isLike = [&](mlir::Value value) {
-    return isStaticArray(value) && tensorTypeOf(value).getElementType() == element &&
-           elementCount(value) > 0;
-  };
-  return (element.isF32() || element.isF64()) && isLike(dot.getLhs()) && isLike(dot.getRhs());
+mlir::Type elementTypeOf(mlir::Value value) { return tensorTypeOf(value).getElementType(); }
+
+// Whether the library multiplies vectors of these types without packing.
+bool isOfLibrary(shlo::DotGeneralOp dot) {
+  const mlir::Type type = elementTypeOf(dot.getResult());
+  return (type.isF32() || type.isF64()) && elementTypeOf(dot.getLhs()) == type &&
+         elementTypeOf(dot.getRhs()) == type;
 }
+
+int64_t bytesOf(mlir::Value value) {
+  const StatusOr<int64_t> bytes = byteSize(value.getType());
+  return bytes.ok() ? *bytes : 0;
+}
+
+bool hasElements(mlir::Value value) { return isStaticArray(value) && elementCount(value) > 0; }
 
 // The vector over the dimensions of the matrix.
 mlir::Value spread(ArrayBuilder& b, const Side& vector, const Side& matrix) {
@@ -81,7 +94,10 @@ mlir::Value spread(ArrayBuilder& b, const Side& vector, const Side& matrix) {
 void sumRows(shlo::DotGeneralOp dot, const Side& vector, const Side& matrix) {
   mlir::OpBuilder builder(dot);
   ArrayBuilder b(dot, builder);
-  mlir::Value sum = b.sum(b.mul(matrix.value, spread(b, vector, matrix)), matrix.summed);
+  const mlir::Type type = sumTypeOf(dot);
+  mlir::Value product =
+      b.mul(b.convert(matrix.value, type), b.convert(spread(b, vector, matrix), type));
+  mlir::Value sum = b.convert(b.sum(product, matrix.summed), elementTypeOf(dot.getResult()));
   // The result has batch dimensions first.
   Dims kept, order;
   for (int64_t d = 0; d < rankOf(matrix.value); ++d) {
@@ -99,24 +115,39 @@ void sumRows(shlo::DotGeneralOp dot, const Side& vector, const Side& matrix) {
   dot.erase();
 }
 
-struct SumComputedMatricesPass : impl::SumComputedMatricesPassBase<SumComputedMatricesPass> {
+struct SumVectorProductsPass : impl::SumVectorProductsPassBase<SumVectorProductsPass> {
+  using SumVectorProductsPassBase::SumVectorProductsPassBase;
+  explicit SumVectorProductsPass(const TargetModel& target) : target_(target) {}
+
   void runOnOperation() override {
-    getOperation().walk([](shlo::DotGeneralOp dot) {
-      if (!isSummable(dot)) return;
+    getOperation().walk([&](shlo::DotGeneralOp dot) {
+      if (!llvm::all_of(dot->getOperands(), hasElements) || !hasElements(dot.getResult()) ||
+          !sumTypeOf(dot)) {
+        return;
+      }
       shlo::DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
       const Side left{dot.getLhs(), numbers.getLhsBatchingDimensions(),
                       numbers.getLhsContractingDimensions()};
       const Side right{dot.getRhs(), numbers.getRhsBatchingDimensions(),
                        numbers.getRhsContractingDimensions()};
-      const bool isLeftVector = left.ownElements() == 1;
-      if (isLeftVector == (right.ownElements() == 1)) return;
+      const bool isLeftVector = left.ownElements() == 1, isRightVector = right.ownElements() == 1;
       const Side& matrix = isLeftVector ? right : left;
-      if (!matrix.summed.empty() && isComputedFor(matrix.value, dot)) {
-        sumRows(dot, isLeftVector ? left : right, matrix);
-      }
+      if (!(isLeftVector || isRightVector) || matrix.summed.empty()) return;
+      const bool staysInLibrary = isLeftVector && isRightVector
+                                      ? bytesOf(matrix.value) < target_.minParallelBytes
+                                      : !isComputedFor(matrix.value, dot);
+      if (isOfLibrary(dot) && staysInLibrary) return;
+      sumRows(dot, isLeftVector ? left : right, matrix);
     });
   }
+
+  TargetModel target_;
 };
 
 }  // namespace
+
+std::unique_ptr<mlir::Pass> createSumVectorProductsPass(const TargetModel& target) {
+  return std::make_unique<SumVectorProductsPass>(target);
+}
+
 }  // namespace isthmus
