@@ -90,6 +90,9 @@ class Evaluator {
 
   // The position in a dense row-major buffer of `type`.
   IndexExpr linearize(const MultiIndex& index, mlir::RankedTensorType type);
+  // Where in an array of `from` the element is that a reshape of it to `to` has at `index`.
+  MultiIndex reshapedIndex(const MultiIndex& index, mlir::RankedTensorType to,
+                           mlir::RankedTensorType from);
   // Splits merged dimensions.
   MultiIndex normalize(const MultiIndex& index, llvm::ArrayRef<int64_t> shape);
 

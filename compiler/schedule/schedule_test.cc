@@ -191,6 +191,14 @@ TEST(ChooseSchedule, lanes_share_a_row_and_accumulate_columns) {
   std::string columns = sum("tensor<1000x640xf32>", "tensor<640xf32>", 0).schedule(vectorCpu());
   EXPECT_THAT(columns, HasSubstr("dims=0:640 lanes=16"));
   EXPECT_THAT(columns, HasSubstr("reduce=1:accumulate:1x4"));
+  // With what follows, to which a dimension of one element makes no difference.
+  Program kept("tensor<1000x640xf32>", "tensor<1x640xf32>",
+               "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+               "%s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : "
+               "(tensor<1000x640xf32>, tensor<f32>) -> tensor<640xf32>\n"
+               "%k = stablehlo.reshape %s : (tensor<640xf32>) -> tensor<1x640xf32>\n"
+               "%y = stablehlo.tanh %k : tensor<1x640xf32>");
+  EXPECT_THAT(kept.schedule(vectorCpu()), HasSubstr("reduce=1:accumulate:1x4"));
 }
 
 TEST(ChooseSchedule, reduces_short_rows_in_blocks) {

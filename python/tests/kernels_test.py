@@ -415,6 +415,39 @@ def test_matrices_that_are_computed_for_a_vector_are_not_stored(ours, rows, colu
                 assert compiled.memory_analysis().temp_size_in_bytes < a.nbytes / 4
 
 
+# Of types for which no function of products has a form of its own: in any place, with what follows, and long.
+@pytest.mark.parametrize("dtype", [jnp.bool_, jnp.int8, jnp.uint32, jnp.float16, jnp.bfloat16, jnp.float8_e4m3fn, jnp.complex64], ids=lambda t: t.__name__)
+@pytest.mark.parametrize("rows, terms", [(3, 5), (130, 517), (9, 40_000)])
+def test_products_of_vectors_of_every_type(ours, dtype, rows, terms):
+    rng = np.random.default_rng(rows)
+    exact = np.complex128 if jnp.issubdtype(dtype, jnp.complexfloating) else np.float64 if jnp.issubdtype(dtype, jnp.floating) else np.int64
+    few = [np.asarray(rng.integers(-3, 4, shape) * (1 + 1j if exact is np.complex128 else 1)).astype(np.dtype(dtype))
+           for shape in [(rows, terms), (terms,), (rows,)]]
+    forms = ["rk,k->r", "r,rk->k", "rk,rk->r", "k,k->", "brk,bk->br", "rk,kb->rb"]
+    with jax.enable_x64(True), jax.default_device(ours):
+        for form in forms:
+            x, y = form.split("->")[0].split(",")
+            a = {"rk": few[0], "r": few[2], "k": few[1], "brk": few[0][None]}[x]
+            b = {"k": few[1], "rk": few[0], "bk": few[1][None], "kb": few[1][:, None]}[y]
+            if dtype is jnp.bool_:
+                wanted = np.einsum(form, a.astype(np.int64), b) > 0
+            else:
+                wanted = np.einsum(form, a.astype(exact), b.astype(exact))
+                wanted = wanted.astype(np.float32).astype(np.dtype(dtype)) if exact is np.float64 else wanted.astype(np.dtype(dtype))
+            got = np.asarray(jax.jit(lambda a, b: jnp.einsum(form, a, b))(a, b))
+            np.testing.assert_array_equal(got.astype(exact), wanted.astype(exact), err_msg=form)
+
+
+# What follows sums of columns knows them by another shape: theirs with a dimension of one element more.
+@pytest.mark.parametrize("shape", [(64, 48), (300, 1000), (7, 5, 64, 96), (40, 1)])
+def test_what_follows_sums_of_columns_that_keep_their_dimension(both, shape):
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    for follow in (lambda s, x: jnp.tanh(s / 9), lambda s, x: s * 2 + x[..., :1, :], lambda s, x: (jnp.sin(s), s + x.max(-2, keepdims=True))):
+        ours, theirs = both(lambda x: follow(x.sum(-2, keepdims=True), x), x)
+        for got, wanted in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs)):
+            np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("index", [np.int8, np.uint8, np.int32, np.uint32, np.int64])
 @pytest.mark.parametrize("mode", ["drop", "clip", "promise_in_bounds"])
 @pytest.mark.parametrize("method", ["add", "set", "max"])

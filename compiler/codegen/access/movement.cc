@@ -146,11 +146,15 @@ Val Evaluator::mappedAt(mlir::Operation* op, const MultiIndex& index) {
 }
 
 Val Evaluator::reshapeAt(mlir::Operation* op, const MultiIndex& index) {
-  auto from = tensorTypeOf(op->getOperand(0));
-  auto to = tensorTypeOf(op->getResult(0));
+  const mlir::Value operand = op->getOperand(0);
+  return get(operand, reshapedIndex(index, tensorTypeOf(op->getResult(0)), tensorTypeOf(operand)));
+}
+
+MultiIndex Evaluator::reshapedIndex(const MultiIndex& index, mlir::RankedTensorType to,
+                                    mlir::RankedTensorType from) {
   MultiIndex result;
   result.dims.resize(from.getRank());
-  if (to.getNumElements() <= 1) return get(op->getOperand(0), result);
+  if (to.getNumElements() <= 1) return result;
   // Within a group of dimensions with equal products the operand's are left merged. None lacks
   // operand dimensions, since those of size 1 go with the group before them.
   ReshapeGroups groups = reshapeGroups(from.getShape(), to.getShape());
@@ -165,7 +169,9 @@ Val Evaluator::reshapeAt(mlir::Operation* op, const MultiIndex& index) {
     }
     // A run that was merged across groups stays merged, unless it begins within one.
     bool intoNext = t > tBegin && t < to.getRank() && (index.merged >> (t - 1) & 1);
-    if (intoNext && linear != IndexExpr(0)) return reshapeAt(op, normalize(index, to.getShape()));
+    if (intoNext && linear != IndexExpr(0)) {
+      return reshapedIndex(normalize(index, to.getShape()), to, from);
+    }
     result.dims[f - 1] = linear;
     for (int64_t d = fBegin; d + 1 < f; ++d) result.merged |= uint64_t{1} << d;
     if (intoNext) {
@@ -174,7 +180,7 @@ Val Evaluator::reshapeAt(mlir::Operation* op, const MultiIndex& index) {
       }
     }
   }
-  return get(op->getOperand(0), result);
+  return result;
 }
 
 Val Evaluator::padAt(mlir::Operation* op, const MultiIndex& index) {

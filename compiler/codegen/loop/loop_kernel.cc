@@ -62,14 +62,16 @@ void LoopKernel::emitAccumulation(
     Position& at, llvm::Value* lo,
     const std::function<void(const std::function<void(const IndexExpr&)>&)>& forColumns) {
   for (mlir::Operation* reduce : accumulated_) {
+    // The roots may have other dimensions of size 1 than the reduction.
+    const auto root = roots_[0].type(), sums = tensorTypeOf(reduce->getResult(0));
     auto multiIndexAt = [&](const IndexExpr& j) {
       at.back() = j;
-      return multiIndexOf(0, at);
+      return evaluator_.reshapedIndex(multiIndexOf(0, at), root, sums);
     };
     // Accumulators begin at the first column of the chunk.
-    at.back() = IndexExpr::of(loops_.makeSymbol(lo, loops_.current(), {0, dims().back().size}));
-    evaluator_.materialized().setOrigin(
-        reduce, evaluator_.linearize(multiIndexOf(0, at), roots_[0].type()));
+    const IndexExpr first =
+        IndexExpr::of(loops_.makeSymbol(lo, loops_.current(), {0, dims().back().size}));
+    evaluator_.materialized().setOrigin(reduce, evaluator_.linearize(multiIndexAt(first), sums));
     evaluator_.accumulateColumns(reduce, multiIndexAt, forColumns);
   }
 }

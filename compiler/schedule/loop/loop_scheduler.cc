@@ -226,7 +226,7 @@ bool LoopScheduler::isCostly() {
   return weight >= target_.tailAdditions;
 }
 
-// Reductions that the roots ask for at the roots' own index.
+// Reductions that the roots ask for at the roots' own index, but for dimensions of size 1.
 llvm::SmallVector<mlir::Operation*, 2> LoopScheduler::reductionsAtRoots() const {
   llvm::SmallVector<mlir::Operation*, 2> found;
   llvm::DenseSet<mlir::Value> seen;
@@ -242,8 +242,13 @@ llvm::SmallVector<mlir::Operation*, 2> LoopScheduler::reductionsAtRoots() const 
       if (!llvm::is_contained(found, op)) found.push_back(op);
     } else if (isElementwise(op)) {
       for (mlir::Value operand : op->getOperands()) {
-        if (tensorTypeOf(operand).getShape() == shape()) pending.push_back(operand);
+        if (tensorTypeOf(operand).getShape() == tensorTypeOf(value).getShape()) {
+          pending.push_back(operand);
+        }
       }
+    } else if (mlir::isa<shlo::ReshapeOp>(op) &&
+               squeezedShape(op->getOperand(0).getType()) == squeezedShape(value.getType())) {
+      pending.push_back(op->getOperand(0));
     }
   }
   return found;
