@@ -78,25 +78,22 @@ bool sumsRows(Value operand, llvm::ArrayRef<int64_t> contracted) {
   return llvm::equal(contracted, llvm::seq(rank - static_cast<int64_t>(contracted.size()), rank));
 }
 
-bool isSmall(mlir::Type elementType, int64_t terms, bool isMatrixVector, bool isInLoop,
+bool isSmall(mlir::Type sumType, int64_t terms, bool isMatrixVector, bool isInLoop,
              llvm::ArrayRef<int64_t> resultShape, const TargetModel& target) {
-  bool isComplex = llvm::isa<mlir::ComplexType>(elementType);
+  const bool isComplex = llvm::isa<mlir::ComplexType>(sumType);
+  if (terms == 0 || llvm::is_contained(resultShape, 0)) return false;
   // A product alone joins what is around it.
-  if (terms == 1 && !isComplex && !elementType.isInteger(1)) return true;
-  const int64_t maxTerms = isMatrixVector ? target.maxVectorTerms : target.maxTerms;
-  int64_t limit = isComplex  ? target.maxComplexProducts
-                  : isInLoop ? target.maxLoopProducts
-                             : maxTerms;
-  if (terms == 0 || terms > limit) return false;
-  int64_t results = 1;
-  for (int64_t size : resultShape) {
-    if (size == 0 || (isComplex && size > target.maxComplexProducts)) return false;
-    // Sizes are those of an array that exists: their product does not overflow.
-    results *= size;
-    if (isComplex && results * terms > target.maxComplexProducts) return false;
+  if (terms == 1 && !isComplex && !sumType.isInteger(1)) return true;
+  // Sizes are those of an array that exists: their product does not overflow.
+  const int64_t results = llvm::product_of(resultShape);
+  if (terms <= (isMatrixVector ? target.maxVectorTerms : target.maxTerms) &&
+      results >= target.minSums) {
+    return true;
   }
-  if (isComplex || (isInLoop && results * terms <= target.maxLoopProducts)) return true;
-  return terms <= maxTerms && results >= target.minSums;
+  const int64_t most = isComplex  ? target.maxComplexProducts
+                       : isInLoop ? target.maxLoopProducts
+                                  : 0;
+  return terms <= most && results <= most / terms;
 }
 
 LogicalResult expandSmall(shlo::DotGeneralOp op, const TargetModel& target,

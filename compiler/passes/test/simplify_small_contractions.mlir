@@ -90,6 +90,17 @@ func.func @pairs_of_vectors(%x: tensor<100x300xf32>, %y: tensor<300x100xf32>, %z
 
 // -----
 
+// A gate on one qubit of twenty: few terms of complex numbers, for any number of results.
+// CHECK-LABEL: @gate
+// CHECK: %[[PRODUCT:.*]] = stablehlo.multiply %{{.*}}, %{{.*}} : tensor<2x2x512x1024xcomplex<f32>>
+// CHECK: stablehlo.reduce(%[[PRODUCT]] init: %{{.*}}) applies stablehlo.add across dimensions = [0]
+func.func @gate(%gate: tensor<2x2xcomplex<f32>>, %state: tensor<512x2x1024xcomplex<f32>>) -> tensor<2x512x1024xcomplex<f32>> {
+  %0 = stablehlo.dot_general %gate, %state, contracting_dims = [1] x [1] : (tensor<2x2xcomplex<f32>>, tensor<512x2x1024xcomplex<f32>>) -> tensor<2x512x1024xcomplex<f32>>
+  return %0 : tensor<2x512x1024xcomplex<f32>>
+}
+
+// -----
+
 // CHECK-LABEL: @others_stay
 // CHECK-COUNT-2: stablehlo.dot_general
 func.func @others_stay(%x: tensor<8x8xcomplex<f32>>, %y: tensor<9x8xcomplex<f32>>, %z: tensor<2x2xf32>) -> (tensor<8x9xcomplex<f32>>, tensor<2x2xf32>) {

@@ -501,10 +501,14 @@ bool runGemm(RunServices& services, const GemmJob& job) {
   Plan plan(services, job);
   double work = static_cast<double>(job.batches) * static_cast<double>(job.m) *
                 static_cast<double>(job.n) * static_cast<double>(std::max<int64_t>(job.k, 1));
+  // Where few rows meet many columns, packing is most of it.
+  constexpr double kPackingWork = 4;
+  const double packed = static_cast<double>(job.batches) * static_cast<double>(job.m + job.n) *
+                        static_cast<double>(job.k);
   int threads = services.numThreads();
   const int64_t evenSplits =
       std::min(ceilDiv(2 * threads, job.batches), ceilDiv(job.n, plan.kernels.nr));
-  if (threads == 1 || !worthThreads(work)) {
+  if (threads == 1 || !worthThreads(work + kPackingWork * packed)) {
     runByColumns(plan, true, 1);
   } else if (job.batches >= 2 * threads) {
     runByColumns(plan, false, 1);

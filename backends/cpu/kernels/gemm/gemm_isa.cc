@@ -637,9 +637,40 @@ void storeHalves(const float* sums, int64_t count, uint16_t* result) {
 }
 #endif
 
-template <typename T, typename C, ElementType native>
-void packComplex(void* panel, int width, const PanelSource& s) {
-  T* out = static_cast<T*>(panel);
+// Elements of the type itself, all there: real parts, then imaginary ones.
+template <typename T, typename C, int width>
+void packComplexWhole(T* out, const PanelSource& s) {
+  const C* data = static_cast<const C*>(s.data);
+  if (s.lanesContiguous) {
+    for (int64_t k = 0; k < s.kc; ++k, out += 2 * width) {
+      const C* p = data + s.laneOffsets[0] + s.kOffsets[k];
+      for (int i = 0; i < width; ++i) {
+        out[i] = p[i].re;
+        out[width + i] = p[i].im;
+      }
+    }
+    return;
+  }
+  // A line of the cache from each lane at a time.
+  constexpr int64_t block = 64 / sizeof(C);
+  for (int64_t begin = 0; begin < s.kc; begin += block) {
+    const int64_t end = begin + block < s.kc ? begin + block : s.kc;
+    for (int i = 0; i < width; ++i) {
+      const C* lane = data + s.laneOffsets[i];
+      for (int64_t k = begin; k < end; ++k) {
+        const C value = lane[s.kOffsets[k]];
+        out[k * 2 * width + i] = value.re;
+        out[k * 2 * width + width + i] = value.im;
+      }
+    }
+  }
+}
+
+template <typename T, typename C, ElementType native, int width>
+void packComplexWidth(T* out, const PanelSource& s) {
+  bool isWhole = s.type == native && s.lanes == width;
+  for (int i = 0; i < s.lanes; ++i) isWhole = isWhole && s.laneOffsets[i] != kZeroLane;
+  if (isWhole) return packComplexWhole<T, C, width>(out, s);
   const C* data = static_cast<const C*>(s.data);
   for (int64_t k = 0; k < s.kc; ++k) {
     int64_t offset = s.kOffsets[k];
@@ -652,6 +683,15 @@ void packComplex(void* panel, int width, const PanelSource& s) {
       out[k * 2 * width + i] = value.re;
       out[k * 2 * width + width + i] = value.im;
     }
+  }
+}
+
+template <typename T, typename C, ElementType native>
+void packComplex(void* panel, int width, const PanelSource& s) {
+  if (width == kComplexRows) {
+    packComplexWidth<T, C, native, kComplexRows>(static_cast<T*>(panel), s);
+  } else {
+    packComplexWidth<T, C, native, kLanes<T>>(static_cast<T*>(panel), s);
   }
 }
 
