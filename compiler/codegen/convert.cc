@@ -221,8 +221,29 @@ llvm::Value* bitsToFloat(llvm::IRBuilder<>& b, const TargetModel& target, llvm::
   return unpackFormat(V(&math, b.CreateZExt(bits, i32)), formatOf(kind)).v;
 }
 
-static llvm::Value* convertPart(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* value,
-                                const ElementKind& from, const ElementKind& to, Rounded what) {
+static  // To integers of 32 or 64 bits, in whole vectors: LLVM's saturating conversion to x86 is of
+        // one
+    // element after the other.
+    llvm::Value* saturatingVector(llvm::IRBuilder<>& b, V x, llvm::Type* wanted,
+                                  const ElementKind& to) {
+  const int valueBits = static_cast<int>(to.bits) - (to.isSigned ? 1 : 0);
+  const int precision = x.v->getType()->getScalarType()->isDoubleTy() ? 53 : 24;
+  const double bound = std::ldexp(1.0, valueBits);
+  const double largest = bound - std::ldexp(1.0, valueBits - precision);  // below the bound
+  const double lowest = to.isSigned ? -bound : 0;
+  V inside = select(x < x.k(lowest), lowest, x);
+  inside = select(inside > inside.k(largest), largest, inside);
+  inside = select(isNan(x), 0.0, inside);
+  llvm::Value* result =
+      to.isSigned ? b.CreateFPToSI(inside.v, wanted) : b.CreateFPToUI(inside.v, wanted);
+  if (precision >= valueBits) return result;
+  const llvm::APInt most =
+      to.isSigned ? llvm::APInt::getSignedMaxValue(to.bits) : llvm::APInt::getMaxValue(to.bits);
+  return b.CreateSelect((x >= x.k(bound)).v, llvm::ConstantInt::get(wanted, most), result);
+}
+
+llvm::Value* convertPart(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* value,
+                         const ElementKind& from, const ElementKind& to, Rounded what) {
   llvm::Type* wanted = like(value, to.computeType(b.getContext()));
   bool fromFloat = from.isFloat() || from.isComplex();
   bool toFloat = to.isFloat() || to.isComplex();
@@ -266,6 +287,9 @@ static llvm::Value* convertPart(llvm::IRBuilder<>& b, const TargetModel& target,
     x = select(x > x.k(hi), hi, x);
     x = select(isNan(x), 0.0, x);
     return b.CreateTrunc(b.CreateFPToSI(x.v, like(value, b.getInt32Ty())), wanted);
+  }
+  if (value->getType()->isVectorTy() && target.intrinsics == Intrinsics::kX86) {
+    return saturatingVector(b, V(&math, value), wanted, to);
   }
   auto id = to.isSigned ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
   return b.CreateIntrinsic(id, {wanted, value->getType()}, {value});

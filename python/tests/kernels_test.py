@@ -170,6 +170,21 @@ def test_conversions_to_narrow_integers(ours, source, dtype):
     np.testing.assert_array_equal(got, wanted)
 
 
+@pytest.mark.parametrize("source", [jnp.float16, jnp.bfloat16, np.float32, np.float64], ids=lambda t: t.__name__)
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64], ids=lambda t: t.__name__)
+def test_conversions_to_wide_integers(ours, source, dtype):
+    """Towards zero; the nearest that fits, and 0 for NaN."""
+    ends = [float(np.iinfo(dtype).min), float(np.iinfo(dtype).max)]
+    with np.errstate(all="ignore"):
+        x = np.array([0.5, -0.5, -1.5, 2.99, 255.9, -3e4, 1e9, np.inf, -np.inf, np.nan, 1e30, -1e30] + ends, np.float64).astype(source)
+    edges = x[-2:]
+    x = np.tile(np.concatenate([x, np.nextafter(edges, source(0)) if source is not jnp.bfloat16 else edges]), 7)
+    with jax.enable_x64(True), jax.default_device(ours):
+        got = np.asarray(jax.jit(lambda x: x.astype(dtype))(x))
+    exact = [0 if np.isnan(v) else min(max(v, np.iinfo(dtype).min), np.iinfo(dtype).max) for v in x.astype(np.float64).tolist()]
+    assert [int(v) for v in exact] == got.tolist()
+
+
 # Sums along rows, whichever way the operands lie.
 @pytest.mark.parametrize("form", ["bi,bi->b", "bi,ib->b", "ib,ib->b", "abij,baji->ab", "bi,bi->"])
 @pytest.mark.parametrize("length", [3, 17, 300])
