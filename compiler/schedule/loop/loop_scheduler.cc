@@ -180,6 +180,11 @@ void LoopScheduler::chooseLanes() {
   if (stage_.lanes > 1 && chooseInterleaving()) return;
   if (lanesMeetRowReductionAlong(stage_.dims.size() - 1)) stage_.lanes = 1;
   auto& dims = stage_.dims;
+  // Narrow elements have many lanes, of which fewer are still a vector.
+  while (stage_.lanes > target_.transposedBlockRows && dims.size() > 1 &&
+         dims.back().size < static_cast<int64_t>(stage_.lanes)) {
+    stage_.lanes /= 2;
+  }
   if (stage_.lanes > 1) {
     // Rows shorter than a vector: let lanes run over several of them.
     while (dims.size() > 1 && dims.back().size < static_cast<int64_t>(stage_.lanes)) {
@@ -345,18 +350,20 @@ void LoopScheduler::chooseKeptRows() {
 
 bool LoopScheduler::chooseTransposition() {
   const auto& dims = stage_.dims;
-  const unsigned most = target_.transposedBlockRows;
+  // Narrow elements would fill longer vectors than a block has rows.
+  const unsigned lanes = std::min(stage_.lanes, target_.transposedBlockRows);
   if (stage_.order != LoopOrder::kRows || !accumulated_.empty()) return false;
-  if (stage_.lanes < 2 || stage_.lanes > most || dims.size() < 2) return false;
+  if (lanes < 2 || dims.size() < 2) return false;
   if (stage_.cuts.size() != 2) return false;
   for (size_t r = 0; r < roots_.size(); ++r) {
     if (roots_[r].shapedLike) continue;
     int64_t dim = transposedDim(roots_[r].value, spaces_[r][dims.back().last]);
     for (size_t g = 0; dim >= 0 && g + 1 < dims.size(); ++g) {
       if (spaces_[r][dims[g].last] != dim) continue;
-      if (dims[g].size < static_cast<int64_t>(stage_.lanes)) continue;
+      if (dims[g].size < static_cast<int64_t>(lanes)) continue;
       stage_.order = LoopOrder::kTransposed;
       stage_.orderDim = static_cast<int64_t>(g);
+      stage_.lanes = lanes;
       return true;
     }
   }
