@@ -221,7 +221,7 @@ DNN_TYPES = {"kF32": "CUDNN_DATA_FLOAT", "kF16": "CUDNN_DATA_HALF", "kBf16": "CU
 
 
 def _dnn_checks():
-    text = (DRIVER / "dnn.cc").read_text()
+    text = (DRIVER / "dnn/dnn.cc").read_text()
     # Nothing of the toolkit's is needed for streams.
     lines = ["using Opaque = void*; using CUstream = cudaStream_t;",
              'static_assert(SameFunction<decltype(&::cudnnGetErrorString), const char* (*)(int)>::value, "text");']
@@ -239,10 +239,10 @@ def _dnn_checks():
         for ours, name in (("algorithm", "algo"), ("status", "status"), ("milliseconds", "time"), ("memory", "memory"),
                            ("determinism", "determinism"), ("mathType", "mathType"), ("reserved", "reserved")):
             lines.append(f'static_assert(offsetof(Choice, {ours}) == offsetof({theirs}, {name}), "{ours}");')
-    return lines + _dnn_graph_checks() + _checks_of_functions("dnn.cc", "ISTHMUS_DNN_FUNCTIONS", "int")
+    return lines + _dnn_graph_checks() + _checks_of_functions("dnn/dnn.cc", "ISTHMUS_DNN_FUNCTIONS", "int")
 
 
-# In driver/dnn_values.h, as they are called there.
+# In driver/dnn/dnn_values.h, as they are called there.
 DNN_GRAPH_VALUES = {
     "kPointwise": "CUDNN_BACKEND_POINTWISE_DESCRIPTOR", "kConvolution": "CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR",
     "kEngine": "CUDNN_BACKEND_ENGINE_DESCRIPTOR", "kEngineConfig": "CUDNN_BACKEND_ENGINECFG_DESCRIPTOR",
@@ -325,7 +325,7 @@ DNN_GRAPH_VALUES = {
 
 
 def _dnn_graph_checks():
-    values = dict(re.findall(r"\b(k\w+) = (\d+)[,;]", (DRIVER / "dnn_values.h").read_text()))
+    values = dict(re.findall(r"\b(k\w+) = (\d+)[,;]", (DRIVER / "dnn/dnn_values.h").read_text()))
     assert set(values) == set(DNN_GRAPH_VALUES)
     lines = [f'static_assert({theirs} == {values[name]}, "{name}");' for name, theirs in DNN_GRAPH_VALUES.items()]
     # What attributes are read from and written to.
@@ -334,7 +334,7 @@ def _dnn_graph_checks():
         "cudnnBackendNumericalNote_t", "cudnnBackendBehaviorNote_t", "cudnnReduceTensorOp_t")]
     lines.append('static_assert(std::is_same_v<decltype(&::cudnnGetLastErrorString), void (*)(char*, size_t)>, "text");')
     lines.append('static_assert(std::is_same_v<decltype(&::cudnnGetVersion), size_t (*)()>, "version");')
-    return lines + _checks_of_functions("dnn_graph.cc", "ISTHMUS_DNN_GRAPH_FUNCTIONS", "int")
+    return lines + _checks_of_functions("dnn/dnn_graph.cc", "ISTHMUS_DNN_GRAPH_FUNCTIONS", "int")
 
 
 CHECKS = {"cuda.h": _driver_checks, "cublasLt.h": _blas_checks, "cudnn.h": _dnn_checks, "nccl.h": _nccl_checks}

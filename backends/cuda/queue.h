@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "backends/cuda/driver/driver.h"
+#include "backends/cuda/driver/memory/pinned_pool.h"
 #include "backends/cuda/driver/nccl.h"
-#include "backends/cuda/driver/pinned_pool.h"
 #include "base/described_event.h"
 #include "isthmus/device_optional.h"
 #include "isthmus/device_queue.h"

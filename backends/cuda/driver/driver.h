@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cuda/driver/block_cache.h"
 #include "backends/cuda/driver/library.h"
+#include "backends/cuda/driver/memory/block_cache.h"
 #include "isthmus/status.h"
 
 namespace isthmus::cuda {

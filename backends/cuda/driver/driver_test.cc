@@ -10,7 +10,7 @@
 
 #include "backends/cuda/driver/autotune.h"
 #include "backends/cuda/driver/blas.h"
-#include "backends/cuda/driver/dnn.h"
+#include "backends/cuda/driver/dnn/dnn.h"
 #include "backends/cuda/driver/fake/fake_blas.h"
 #include "backends/cuda/driver/fake/fake_cuda.h"
 #include "backends/cuda/driver/fake/fake_dnn.h"

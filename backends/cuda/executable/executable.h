@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/cuda/driver/blas.h"
-#include "backends/cuda/driver/dnn.h"
+#include "backends/cuda/driver/dnn/dnn.h"
 #include "backends/cuda/driver/driver.h"
 #include "backends/cuda/driver/nccl.h"
 #include "backends/cuda/executable/program.h"

@@ -2,7 +2,7 @@
 #include "backends/cuda/executable/serialization.h"
 
 #include "backends/cuda/driver/blas.h"
-#include "backends/cuda/driver/dnn.h"
+#include "backends/cuda/driver/dnn/dnn.h"
 #include "backends/shared/serialization/image_checks.h"
 #include "backends/shared/staging/program_bytes.h"
 

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "backends/cuda/driver/blas.h"
-#include "backends/cuda/driver/dnn.h"
+#include "backends/cuda/driver/dnn/dnn.h"
 #include "backends/shared/serialization/sealed_bytes_testing.h"
 
 namespace isthmus::cuda {

@@ -1,4 +1,4 @@
-#include "backends/cuda/driver/pinned_pool.h"
+#include "backends/cuda/driver/memory/pinned_pool.h"
 
 #include <algorithm>
 #include <bit>

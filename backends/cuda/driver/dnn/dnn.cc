@@ -1,13 +1,13 @@
 // Graphs (dnn_graph.h), and where cuDNN has none for a convolution the functions by descriptors of
 // images, kernels and convolutions: cuDNN 9 calls them deprecated and has them all (ADR 27).
-#include "backends/cuda/driver/dnn.h"
+#include "backends/cuda/driver/dnn/dnn.h"
 
 #include <algorithm>
 #include <array>
 
 #include "backends/cuda/driver/autotune.h"
-#include "backends/cuda/driver/dnn_attention_graphs.h"
-#include "backends/cuda/driver/dnn_graph.h"
+#include "backends/cuda/driver/dnn/dnn_attention_graphs.h"
+#include "backends/cuda/driver/dnn/dnn_graph.h"
 #include "base/shared_library.h"
 #include "isthmus/log.h"
 

@@ -1,6 +1,6 @@
 // Everything is a descriptor with attributes: arrays, operations, the graph of these, the
 // heuristics' question, the engines they answer with, the plan, and the buffers of a run.
-#include "backends/cuda/driver/dnn_graph.h"
+#include "backends/cuda/driver/dnn/dnn_graph.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "backends/cuda/driver/dnn_graph_builder.h"
+#include "backends/cuda/driver/dnn/dnn_graph_builder.h"
 #include "isthmus/backend.h"
 
 namespace isthmus::cuda {

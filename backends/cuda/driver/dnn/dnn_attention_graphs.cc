@@ -1,12 +1,12 @@
 // The operations are those, in this order, that NVIDIA's cudnn-frontend makes of attention
 // (node/scaled_dot_product_flash_attention.h): cuDNN has kernels for graphs of this form alone.
-#include "backends/cuda/driver/dnn_attention_graphs.h"
+#include "backends/cuda/driver/dnn/dnn_attention_graphs.h"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "backends/cuda/driver/dnn_graph_builder.h"
+#include "backends/cuda/driver/dnn/dnn_graph_builder.h"
 
 namespace isthmus::cuda {
 namespace {

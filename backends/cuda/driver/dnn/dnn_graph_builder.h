@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/cuda/driver/dnn_graph.h"
-#include "backends/cuda/driver/dnn_values.h"
+#include "backends/cuda/driver/dnn/dnn_graph.h"
+#include "backends/cuda/driver/dnn/dnn_values.h"
 
 namespace isthmus::cuda {
 

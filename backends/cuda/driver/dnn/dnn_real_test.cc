@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "backends/cuda/driver/dnn_attention_graphs.h"
-#include "backends/cuda/driver/dnn_values.h"
+#include "backends/cuda/driver/dnn/dnn_attention_graphs.h"
+#include "backends/cuda/driver/dnn/dnn_values.h"
 #include "gmock/gmock.h"
 
 namespace isthmus::cuda {

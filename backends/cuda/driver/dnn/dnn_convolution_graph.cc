@@ -1,4 +1,4 @@
-#include "backends/cuda/driver/dnn_graph_builder.h"
+#include "backends/cuda/driver/dnn/dnn_graph_builder.h"
 
 namespace isthmus::cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "backends/cuda/driver/block_cache.h"
+#include "backends/cuda/driver/memory/block_cache.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "backends/cuda/driver/dnn_graph.h"
+#include "backends/cuda/driver/dnn/dnn_graph.h"
 #include "backends/cuda/libraries/dnn_attention.h"
 
 namespace isthmus::cuda {
