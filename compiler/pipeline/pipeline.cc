@@ -5,8 +5,8 @@
 
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/passes/partition_pass.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/spmd/partition_pass.h"
 #include "compiler/pipeline/argument_shapes.h"
 #include "compiler/pipeline/custom_partitioning.h"
 #include "compiler/schedule/attention/fuse_attention.h"

@@ -8,7 +8,7 @@
 #include "backends/cuda/kernels/precision.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/source_location.h"
-#include "compiler/passes/permutation.h"
+#include "compiler/passes/layout/permutation.h"
 #include "isthmus/log.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -6,8 +6,8 @@
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/combiner.h"
+#include "compiler/passes/decompose/split_type.h"
 #include "compiler/passes/passes.h"
-#include "compiler/passes/split_type.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/IRMapping.h"
 

@@ -1,4 +1,4 @@
-#include "compiler/passes/product_sums.h"
+#include "compiler/passes/decompose/product_sums.h"
 
 #include "compiler/dialect/array_shape.h"
 

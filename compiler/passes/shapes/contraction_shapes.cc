@@ -1,4 +1,4 @@
-#include "compiler/passes/contraction_shapes.h"
+#include "compiler/passes/shapes/contraction_shapes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"

@@ -1,5 +1,5 @@
 // Follows integers to where they come from; arithmetic on them is the reference evaluator's.
-#include "compiler/passes/known_integers.h"
+#include "compiler/passes/shapes/known_integers.h"
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "compiler/dialect/dialect.h"
-#include "compiler/passes/known_integers.h"
+#include "compiler/passes/shapes/known_integers.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Support/LogicalResult.h"
 

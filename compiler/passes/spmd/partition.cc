@@ -6,9 +6,9 @@
 #include "compiler/dialect/facts/collective_groups.h"
 #include "compiler/dialect/sdy.h"
 #include "compiler/partition/reshard/combine_collectives.h"
-#include "compiler/passes/partition_pass.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/simplify/patterns.h"
+#include "compiler/passes/spmd/partition_pass.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 

@@ -1,8 +1,7 @@
 // The sum-vector-products pass: products of a vector and a matrix, or of vectors, become sums of
 // elementwise products where a kernel that sums does better than the library:
 // - the matrix is computed for the product alone, so that the kernel computes it, and nothing of
-// its
-//   size is stored, as in Gaussian processes and with weights of few bits;
+//   its size is stored, as in Gaussian processes and with weights of few bits;
 // - two vectors are so long that threads share them, which they do in sums;
 // - the library has no form for vectors of such types, and would pack the matrix into tiles to read
 //   it once: all but f32 and f64.
@@ -11,10 +10,10 @@
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/facts/byte_size.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/passes/decompose/product_sums.h"
+#include "compiler/passes/layout/permutation.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/passes.h"
-#include "compiler/passes/permutation.h"
-#include "compiler/passes/product_sums.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace isthmus {

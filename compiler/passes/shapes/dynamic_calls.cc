@@ -1,4 +1,4 @@
-#include "compiler/passes/dynamic_calls.h"
+#include "compiler/passes/shapes/dynamic_calls.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
