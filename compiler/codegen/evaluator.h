@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "compiler/codegen/elementwise.h"
+#include "compiler/codegen/elementwise/elementwise.h"
 #include "compiler/codegen/loop/level.h"
 #include "compiler/codegen/materialized_values.h"
 #include "compiler/dialect/isthmus.h"

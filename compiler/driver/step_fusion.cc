@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "compiler/codegen/control_flow.h"
 #include "compiler/codegen/kernel_emitter.h"
+#include "compiler/codegen/module/control_flow.h"
 #include "compiler/cost/time.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/facts/same_code.h"

@@ -23,7 +23,7 @@ enum class ProductUnit : uint8_t {
 };
 
 // Whose instructions kernels may use that LLVM's portable IR has no words for
-// (compiler/codegen/target_instructions.h).
+// (compiler/codegen/target/target_instructions.h).
 enum class Intrinsics : uint8_t { kNone, kX86, kNvptx };
 
 // Of kernels of matrix products and convolutions: sizes at which one form of them becomes faster
@@ -108,7 +108,7 @@ struct TargetModel {
   bool roundsToBf16 = false;  // f32 in one instruction, which on CPUs takes subnormals for zero
   // Vectors of 4- and 8-byte elements are read from computed places faster than one by one.
   bool gathers = false;
-  // Of x86, for `compiler/codegen/x86`: AVX-512's F, BW, DQ and VL together; VBMI.
+  // Of x86, for `compiler/codegen/target/x86`: AVX-512's F, BW, DQ and VL together; VBMI.
   bool avx512 = false;
   bool avx512Vbmi = false;
   bool masksAsIntegers = true;  // the lanes of a comparison can be read as the bits of an integer

@@ -3,7 +3,7 @@
 
 #include "backends/cpu/emit/runtime_library.h"
 #include "backends/cpu/load/program_symbols.h"
-#include "compiler/codegen/analyses.h"
+#include "compiler/codegen/module/analyses.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"

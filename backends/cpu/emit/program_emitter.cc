@@ -3,7 +3,7 @@
 
 #include "backends/cpu/emit/step_calls.h"
 #include "backends/cpu/load/program_symbols.h"
-#include "compiler/codegen/control_flow.h"
+#include "compiler/codegen/module/control_flow.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/program/constant_bytes.h"
 #include "llvm/IR/IRBuilder.h"

@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "backends/cpu/emit/step_calls.h"
-#include "compiler/codegen/control_flow.h"
+#include "compiler/codegen/module/control_flow.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"

@@ -5,7 +5,7 @@
 
 #include "backends/cuda/codegen/libdevice.h"
 #include "backends/cuda/target/nvidia.h"
-#include "compiler/codegen/analyses.h"
+#include "compiler/codegen/module/analyses.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"

@@ -8,9 +8,9 @@
 
 #include "backends/cuda/kernels/precision.h"
 #include "backends/cuda/target/nvidia.h"
-#include "compiler/codegen/elementwise.h"
+#include "compiler/codegen/elementwise/elementwise.h"
 #include "compiler/codegen/evaluator.h"
-#include "compiler/codegen/group_threads.h"
+#include "compiler/codegen/target/group_threads.h"
 #include "llvm/IR/Module.h"
 #include "mlir/IR/BuiltinTypes.h"
 

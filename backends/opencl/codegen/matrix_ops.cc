@@ -1,7 +1,7 @@
 #include "backends/opencl/codegen/matrix_ops.h"
 
 #include "backends/opencl/codegen/builtin_call.h"
-#include "compiler/codegen/group_threads.h"
+#include "compiler/codegen/target/group_threads.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/Metadata.h"

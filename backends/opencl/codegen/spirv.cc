@@ -8,7 +8,7 @@
 #include "backends/opencl/codegen/emit_spirv.h"
 #include "backends/opencl/codegen/matrix_ops.h"
 #include "backends/shared/staging/device_target.h"
-#include "compiler/codegen/group_threads.h"
+#include "compiler/codegen/target/group_threads.h"
 #include "compiler/schedule/loop/scatter_dims.h"
 #include "compiler/target/portable_cpu.h"
 #include "llvm/ADT/SetVector.h"

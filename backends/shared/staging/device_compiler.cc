@@ -8,7 +8,7 @@
 #include "backends/shared/staging/kernel_executable.h"
 #include "backends/shared/staging/kernel_program.h"
 #include "backends/shared/staging/staged_codegen.h"
-#include "compiler/codegen/group_threads.h"
+#include "compiler/codegen/target/group_threads.h"
 #include "compiler/driver/driver.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/target/portable_cpu.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "compiler/codegen/edited_module.h"
+#include "compiler/codegen/module/edited_module.h"
 #include "compiler/plan/op_error.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -1,7 +1,7 @@
 #include "compiler/codegen/access/shuffles.h"
 
 #include "compiler/codegen/access/shuffle_network.h"
-#include "compiler/codegen/target_instructions.h"
+#include "compiler/codegen/target/target_instructions.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace isthmus::codegen {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "compiler/codegen/group_threads.h"
+#include "compiler/codegen/target/group_threads.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/loop/loop_scheduler.h"

@@ -1,7 +1,7 @@
 // Loops over all of an index space, or the tiles of one of its dimensions.
 #include "compiler/codegen/loop/loop_nest.h"
 
-#include "compiler/codegen/group_threads.h"
+#include "compiler/codegen/target/group_threads.h"
 
 namespace isthmus::codegen {
 namespace {

@@ -1,6 +1,6 @@
 // Blocks that a group of threads transposes in its memory.
-#include "compiler/codegen/group_threads.h"
 #include "compiler/codegen/loop/loop_kernel.h"
+#include "compiler/codegen/target/group_threads.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus::codegen {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler/codegen/elementwise.h"
+#include "compiler/codegen/elementwise/elementwise.h"
 
 namespace isthmus::codegen {
 namespace {

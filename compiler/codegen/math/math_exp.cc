@@ -5,7 +5,7 @@
 #include "compiler/codegen/math/math_coefficients.h"
 #include "compiler/codegen/math/math_internal.h"
 #include "compiler/codegen/math/vector_math.h"
-#include "compiler/codegen/target_instructions.h"
+#include "compiler/codegen/target/target_instructions.h"
 
 namespace isthmus::codegen {
 namespace {

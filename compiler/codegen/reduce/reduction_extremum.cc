@@ -2,7 +2,7 @@
 // element is, and -0 before +0. A step that decides both has a chain of several instructions. Here
 // each lane keeps what a single instruction a step computes, and only the row's result is decided.
 #include "compiler/codegen/reduce/reduction.h"
-#include "compiler/codegen/target_instructions.h"
+#include "compiler/codegen/target/target_instructions.h"
 #include "compiler/dialect/facts/combiner.h"
 
 namespace isthmus::codegen {

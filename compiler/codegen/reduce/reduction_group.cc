@@ -1,8 +1,8 @@
 // Reductions whose last axis the threads of a group share.
 #include <algorithm>
 
-#include "compiler/codegen/group_threads.h"
 #include "compiler/codegen/reduce/reduction.h"
+#include "compiler/codegen/target/group_threads.h"
 
 namespace isthmus::codegen {
 

@@ -5,11 +5,11 @@
 // each block gives as a whole, in the place of its last element; those places, which are then what
 // all blocks up to there give; and the other elements of each block, from what is before it. So the
 // operand is read twice and the result written once.
-#include "compiler/codegen/group_threads.h"
 #include "compiler/codegen/kernel_builder.h"
 #include "compiler/codegen/reduce/reduction.h"
 #include "compiler/codegen/reduce/scan_operands.h"
 #include "compiler/codegen/stages.h"
+#include "compiler/codegen/target/group_threads.h"
 #include "compiler/dialect/array_shape.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -1,6 +1,6 @@
 #include "compiler/codegen/simt/kernel_writer.h"
 
-#include "compiler/codegen/elementwise.h"
+#include "compiler/codegen/elementwise/elementwise.h"
 #include "compiler/codegen/evaluator.h"
 #include "llvm/IR/Module.h"
 

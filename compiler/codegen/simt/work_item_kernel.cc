@@ -1,7 +1,7 @@
 #include "compiler/codegen/simt/work_item_kernel.h"
 
-#include "compiler/codegen/analyses.h"
-#include "compiler/codegen/group_threads.h"
+#include "compiler/codegen/module/analyses.h"
+#include "compiler/codegen/target/group_threads.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "compiler/codegen/target_instructions.h"
+#include "compiler/codegen/target/target_instructions.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/combiner.h"
 

@@ -1,8 +1,8 @@
 // Stages that change a result in place: scatter and dynamic_update_slice.
-#include "compiler/codegen/group_threads.h"
 #include "compiler/codegen/loop/loop_nest.h"
 #include "compiler/codegen/reduce/reduction.h"
 #include "compiler/codegen/stages.h"
+#include "compiler/codegen/target/group_threads.h"
 #include "compiler/codegen/update/atomic_update.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/codegen/group_threads.h"
+#include "compiler/codegen/target/group_threads.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/schedule/attention/group_attention.h"
 #include "llvm/IR/Module.h"

@@ -1,9 +1,9 @@
 // 256 threads share a tile of rows. Queries stay in the group's memory; keys, weights and values of
 // a block come one after the other. A thread has scores that lie apart by 16, and elements of the
 // result in vectors that do.
-#include "compiler/codegen/group_threads.h"
 #include "compiler/codegen/simt/attention/attention_forms.h"
 #include "compiler/codegen/simt/attention/group_lines.h"
+#include "compiler/codegen/target/group_threads.h"
 #include "compiler/schedule/attention/group_attention.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -1,8 +1,8 @@
 // All factors of a dimension's Fourier transform by groups of threads: each thread has a few points
 // in registers for a factor, and between factors the points of a group's lines are in its memory,
 // so that global memory is read and written once.
-#include "compiler/codegen/group_threads.h"
 #include "compiler/codegen/simt/fft/fft_writer.h"
+#include "compiler/codegen/target/group_threads.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus::codegen {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "compiler/codegen/group_threads.h"
+#include "compiler/codegen/target/group_threads.h"
 #include "compiler/schedule/products/product_scheduler.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"

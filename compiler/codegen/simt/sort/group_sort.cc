@@ -3,8 +3,8 @@
 // elements, whose beginnings in both runs it finds by bisection. In rounds over the whole arrays, a
 // group makes a tile of what two runs become: it brings the piece of each to its memory and merges
 // them there. Global memory is read and written in order, by threads side by side.
-#include "compiler/codegen/group_threads.h"
 #include "compiler/codegen/simt/sort/sort_writer.h"
+#include "compiler/codegen/target/group_threads.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus::codegen {

@@ -4,9 +4,9 @@
 // memory. Long rows are cut into parts, and the k largest of the parts are rows of the next kernel.
 #include <algorithm>
 
-#include "compiler/codegen/group_threads.h"
 #include "compiler/codegen/simt/data_kernels.h"
 #include "compiler/codegen/simt/kernel_writer.h"
+#include "compiler/codegen/target/group_threads.h"
 #include "compiler/schedule/data/data_scheduler.h"
 #include "compiler/schedule/data/top_k_schedule.h"
 #include "llvm/IR/Module.h"

@@ -1,7 +1,7 @@
 // What x86's instructions promise, and those of AVX-512 that LLVM does not make of portable IR.
 #pragma once
 
-#include "compiler/codegen/target_instructions.h"
+#include "compiler/codegen/target/target_instructions.h"
 
 namespace isthmus::codegen {
 

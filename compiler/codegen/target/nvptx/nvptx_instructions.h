@@ -1,7 +1,7 @@
 // Instructions of PTX that LLVM does not make of portable IR.
 #pragma once
 
-#include "compiler/codegen/target_instructions.h"
+#include "compiler/codegen/target/target_instructions.h"
 
 namespace isthmus::codegen {
 

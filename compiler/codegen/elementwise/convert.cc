@@ -1,9 +1,9 @@
 // Conversions: between element types, and between memory's and registers' formats of one type.
 #include <cmath>
 
-#include "compiler/codegen/elementwise.h"
+#include "compiler/codegen/elementwise/elementwise.h"
 #include "compiler/codegen/evaluator.h"
-#include "compiler/codegen/target_instructions.h"
+#include "compiler/codegen/target/target_instructions.h"
 
 namespace isthmus::codegen {
 namespace {

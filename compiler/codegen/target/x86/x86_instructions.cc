@@ -1,4 +1,4 @@
-#include "compiler/codegen/x86/x86_instructions.h"
+#include "compiler/codegen/target/x86/x86_instructions.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "compiler/codegen/edited_module.h"
+#include "compiler/codegen/module/edited_module.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // Kernels for a GPU, run on the CPU: threads of this process are the threads of a group.
-#include "compiler/codegen/group_threads.h"
+#include "compiler/codegen/target/group_threads.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "compiler/codegen/control_flow.h"
+#include "compiler/codegen/module/control_flow.h"
 
 #include "llvm/ADT/SmallVector.h"
 

@@ -1,10 +1,10 @@
 // Ops that compute one element from the elements at the same index: what kind of arithmetic, and
 // how operands of different levels and lanes come together.
-#include "compiler/codegen/elementwise.h"
+#include "compiler/codegen/elementwise/elementwise.h"
 
 #include "compiler/codegen/evaluator.h"
 #include "compiler/codegen/math/vector_math.h"
-#include "compiler/codegen/target_instructions.h"
+#include "compiler/codegen/target/target_instructions.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "mlir/IR/TypeUtilities.h"

@@ -1,5 +1,5 @@
 // What a kernel whose tiles are shared by a group of threads asks of its device.
-#include "compiler/codegen/group_threads.h"
+#include "compiler/codegen/target/group_threads.h"
 
 #include "llvm/IR/Module.h"
 

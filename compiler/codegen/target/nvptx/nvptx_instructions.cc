@@ -1,4 +1,4 @@
-#include "compiler/codegen/nvptx/nvptx_instructions.h"
+#include "compiler/codegen/target/nvptx/nvptx_instructions.h"
 
 #include <string>
 

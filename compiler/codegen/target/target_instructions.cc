@@ -1,7 +1,7 @@
-#include "compiler/codegen/target_instructions.h"
+#include "compiler/codegen/target/target_instructions.h"
 
-#include "compiler/codegen/nvptx/nvptx_instructions.h"
-#include "compiler/codegen/x86/x86_instructions.h"
+#include "compiler/codegen/target/nvptx/nvptx_instructions.h"
+#include "compiler/codegen/target/x86/x86_instructions.h"
 #include "llvm/Support/ErrorHandling.h"
 
 namespace isthmus::codegen {
