@@ -5,7 +5,7 @@
 include "mlir/IR/OpBase.td"
 
 // A tensor with a known rank whose element type is one of `kinds`: a C++ expression over the
-// constants of compiler/dialect/type_predicates.h.
+// constants of compiler/dialect/types/type_predicates.h.
 class Shlo_TensorOf<string kinds, string summary>
     : Type<CPred<"::isthmus::shlo::isTensor($_self, " # kinds # ")">, summary,
            "::mlir::RankedTensorType">;

@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/dialect/check.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/interpreter.h"
+#include "compiler/dialect/test_dialects/check.h"
+#include "compiler/dialect/test_dialects/interpreter.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/pipeline.h"
 #include "compiler/schedule/passes.h"

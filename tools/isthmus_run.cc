@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/dialect/check.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/interpreter.h"
+#include "compiler/dialect/test_dialects/check.h"
+#include "compiler/dialect/test_dialects/interpreter.h"
 #include "compiler/import/import.h"
 #include "compiler/reference/test_ops.h"
 #include "llvm/ADT/StringRef.h"

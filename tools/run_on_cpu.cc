@@ -1,8 +1,8 @@
 // Programs through client, compiler and device.
 #include "tools/run_on_cpu.h"
 
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/source_location.h"
 #include "compiler/reference/interpreter.h"
 #include "compiler/reference/test_ops.h"
 #include "isthmus/backend.h"

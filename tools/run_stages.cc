@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "backends/cpu/code_generator.h"
-#include "compiler/dialect/diagnostics.h"
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "compiler/driver/driver.h"
 #include "compiler/driver/reproducer.h"
 #include "compiler/import/import.h"

@@ -13,9 +13,9 @@
 #include <iterator>
 #include <string>
 
-#include "compiler/dialect/check.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/interpreter.h"
+#include "compiler/dialect/test_dialects/check.h"
+#include "compiler/dialect/test_dialects/interpreter.h"
 #include "compiler/import/import.h"
 #include "compiler/reference/interpreter.h"
 #include "compiler/reference/test_ops.h"

@@ -2,8 +2,8 @@
 #include "compiler/codegen/evaluator.h"
 
 #include "compiler/codegen/math/vector_math.h"
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/source_location.h"
 #include "compiler/schedule/loop/reduction_axes.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"

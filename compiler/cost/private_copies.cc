@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/facts/combiner.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/target/element_kind.h"
 
 namespace isthmus {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "compiler/cost/op_cost.h"
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace isthmus {

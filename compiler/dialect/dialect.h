@@ -7,7 +7,7 @@
 
 #include "compiler/dialect/assembly/assembly.h"
 #include "compiler/dialect/traits.h"
-#include "compiler/dialect/type_predicates.h"
+#include "compiler/dialect/types/type_predicates.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Quant/IR/Quant.h"

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/source_location.h"
 #include "compiler/import/import.h"
 #include "compiler/pipeline/pipeline.h"
 #include "compiler/reference/interpreter.h"

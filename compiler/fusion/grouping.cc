@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "compiler/cost/time.h"
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/source_location.h"
 #include "compiler/fusion/op_traits.h"
 #include "isthmus/log.h"
 #include "llvm/ADT/BitVector.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "compiler/cost/rematerialization.h"
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/fusion/fusion_options.h"
 #include "mlir/IR/Operation.h"
 

@@ -2,7 +2,7 @@
 
 #include <queue>
 
-#include "compiler/dialect/source_location.h"
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/fusion/block_graph.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,6 +1,6 @@
 #include "compiler/partition/one_device.h"
 
-#include "compiler/dialect/diagnostics.h"
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "compiler/dialect/sdy.h"
 #include "compiler/partition/sharding/gspmd_sharding.h"
 

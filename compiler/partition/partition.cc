@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "compiler/dialect/diagnostics.h"
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
 #include "compiler/dialect/facts/op_facts.h"

@@ -1,9 +1,9 @@
 // The fuse pass: fusion of each block that holds top-level operations.
-#include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/diagnostics.h"
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/isthmus.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/fusion/build_fusions.h"
 #include "compiler/fusion/copy_constants.h"
 #include "compiler/fusion/grouping.h"

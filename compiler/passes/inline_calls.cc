@@ -1,8 +1,8 @@
 // The inline-calls pass: one function holds the whole program.
 #include "compiler/dialect/chlo.h"
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
-#include "compiler/dialect/source_location.h"
 #include "compiler/passes/legalize/scan.h"
 #include "compiler/passes/passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

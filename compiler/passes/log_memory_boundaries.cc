@@ -1,9 +1,9 @@
 // Why values go through memory between a kernel and what no kernel may contain: library operations,
 // loops and branches.
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/isthmus.h"
-#include "compiler/dialect/source_location.h"
 #include "compiler/passes/passes.h"
 #include "isthmus/log.h"
 #include "llvm/ADT/DenseSet.h"

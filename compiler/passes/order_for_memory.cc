@@ -1,10 +1,10 @@
 // The order-for-memory pass: operations run where fewer arrays are alive meanwhile. One whose
 // operands die in it and are larger than its results moves up to where they are there; one whose
 // results are larger moves down to where they are read. Neither lets more be alive anywhere.
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/facts/collective_groups.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/isthmus.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"

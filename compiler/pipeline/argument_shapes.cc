@@ -1,7 +1,7 @@
 #include "compiler/pipeline/argument_shapes.h"
 
 #include "compiler/dialect/rules/rules.h"
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "compiler/passes/passes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,7 +1,7 @@
 #include "compiler/pipeline/custom_partitioning.h"
 
 #include "base/custom_partitioners.h"
-#include "compiler/dialect/diagnostics.h"
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "compiler/import/hlo/shapes.h"
 #include "compiler/import/hlo/sharding.h"
 #include "compiler/import/import.h"

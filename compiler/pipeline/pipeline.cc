@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "compiler/dialect/diagnostics.h"
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/spmd/partition_pass.h"

@@ -3,8 +3,8 @@
 
 #include <limits>
 
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/facts/byte_size.h"
-#include "compiler/dialect/source_location.h"
 #include "compiler/plan/arena.h"
 #include "compiler/plan/coalesce.h"
 #include "compiler/plan/op_error.h"

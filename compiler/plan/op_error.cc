@@ -1,7 +1,7 @@
 // Error messages about one operation: name, types, reason and source position.
 #include "compiler/plan/op_error.h"
 
-#include "compiler/dialect/source_location.h"
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -2,7 +2,7 @@
 #include "compiler/program/comparator.h"
 
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"

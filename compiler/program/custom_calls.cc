@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/source_location.h"
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "compiler/program/ffi_attributes.h"
 #include "mlir/AsmParser/AsmParser.h"
 

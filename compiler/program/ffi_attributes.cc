@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "compiler/program/constant_bytes.h"
 #include "llvm/ADT/APInt.h"
 #include "llvm/Support/raw_ostream.h"

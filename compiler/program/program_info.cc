@@ -1,8 +1,8 @@
 // Reads parameters, outputs and donation from the attributes of a program's main function.
 #include "compiler/program/program_info.h"
 
-#include "compiler/dialect/source_location.h"
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/diagnostics/source_location.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "compiler/passes/passes.h"
 #include "mlir/IR/BuiltinAttributes.h"
 

@@ -1,7 +1,7 @@
 #include "compiler/program/step_table.h"
 
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/isthmus.h"
-#include "compiler/dialect/source_location.h"
 #include "compiler/program/program_info.h"
 #include "llvm/ADT/SetVector.h"
 

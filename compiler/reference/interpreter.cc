@@ -1,8 +1,8 @@
 // The walk over blocks, functions and regions.
 #include "compiler/reference/interpreter.h"
 
-#include "compiler/dialect/source_location.h"
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/diagnostics/source_location.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "compiler/reference/call.h"
 #include "compiler/reference/evaluators/evaluators.h"
 #include "compiler/reference/evaluators/quantization.h"

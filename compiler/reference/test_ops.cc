@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler/dialect/check.h"
-#include "compiler/dialect/interpreter.h"
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/test_dialects/check.h"
+#include "compiler/dialect/test_dialects/interpreter.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "compiler/reference/call.h"
 #include "compiler/reference/process_grid.h"
 #include "compiler/reference/scalar/scalar.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "compiler/cost/time.h"
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/loop/iteration.h"
 #include "compiler/schedule/products/product_scheduler.h"
 #include "compiler/target/element_kind.h"

@@ -1,7 +1,7 @@
 #include "compiler/schedule/fuse_epilogues.h"
 
 #include "compiler/cost/time.h"
-#include "compiler/dialect/source_location.h"
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "compiler/schedule/passes.h"
 #include "isthmus/log.h"

@@ -1,7 +1,7 @@
 // The schedule pass: each fusion gets the schedule that its kernel will have.
 #include "compiler/schedule/schedule_pass.h"
 
-#include "compiler/dialect/source_location.h"
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/choose_schedule.h"
 #include "compiler/schedule/data/data_scheduler.h"

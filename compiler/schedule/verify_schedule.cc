@@ -4,8 +4,8 @@
 #include <type_traits>
 
 #include "compiler/cost/op_cost.h"
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/attention/group_attention.h"
 #include "compiler/schedule/choose_schedule.h"
 #include "compiler/schedule/dot_scheduler.h"

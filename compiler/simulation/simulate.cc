@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "compiler/cost/work.h"
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/byte_size.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/facts/trip_count.h"
 #include "compiler/dialect/isthmus.h"
-#include "compiler/dialect/source_location.h"
 #include "compiler/import/import.h"
 #include "compiler/pipeline/pipeline.h"
 #include "compiler/plan/memory_plan.h"

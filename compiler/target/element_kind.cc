@@ -1,7 +1,7 @@
 // How element types are kept in memory and in registers.
 #include "compiler/target/element_kind.h"
 
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace isthmus {

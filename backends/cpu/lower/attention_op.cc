@@ -5,7 +5,7 @@
 
 #include "backends/cpu/lower/library_ops.h"
 #include "compiler/codegen/kernel_emitter.h"
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/loop/sharing.h"
 #include "llvm/IR/Module.h"

@@ -2,12 +2,12 @@
 #include "backends/cpu/load/collective_functions.h"
 #include "backends/cpu/lower/library_ops.h"
 #include "compiler/cost/library_time.h"
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/collective_groups.h"
 #include "compiler/dialect/facts/combiner.h"
 #include "compiler/dialect/isthmus.h"
-#include "compiler/dialect/source_location.h"
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "compiler/plan/op_error.h"
 
 namespace isthmus::cpu {

@@ -4,7 +4,7 @@
 #include "backends/cpu/lower/library_ops.h"
 #include "compiler/cost/library_time.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/types/type_conversion.h"
 
 namespace isthmus::cpu {
 namespace {

@@ -7,7 +7,7 @@
 #include "backends/cpu/lower/library_ops.h"
 #include "compiler/cost/library_time.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/program/custom_calls.h"
 #include "llvm/ADT/STLExtras.h"

@@ -5,7 +5,7 @@
 
 #include "backends/cuda/kernels/epilogue_values.h"
 #include "backends/cuda/kernels/tensor_dot.h"
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "llvm/ADT/STLExtras.h"

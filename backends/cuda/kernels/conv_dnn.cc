@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "backends/cuda/kernels/precision.h"
-#include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/source_location.h"
+#include "compiler/dialect/diagnostics/source_location.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/layout/permutation.h"
 #include "isthmus/log.h"
 #include "mlir/IR/Builders.h"

@@ -3,7 +3,7 @@
 
 #include "backends/cuda/kernels/conv_dnn.h"
 #include "backends/cuda/kernels/epilogue_values.h"
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "llvm/ADT/STLExtras.h"
 

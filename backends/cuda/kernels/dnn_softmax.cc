@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/attention/softmax_attention.h"
 #include "compiler/schedule/attention/softmax_gradient.h"
 

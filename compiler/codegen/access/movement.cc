@@ -1,9 +1,9 @@
 // Ops that move elements: each maps the index it is asked for to one of its operand.
 
 #include "compiler/codegen/evaluator.h"
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
+#include "compiler/dialect/types/array_shape.h"
 
 namespace isthmus::codegen {
 Val Evaluator::constantOf(mlir::Attribute element, const ElementKind& kind) {

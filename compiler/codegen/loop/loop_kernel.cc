@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "compiler/codegen/target/group_threads.h"
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/loop/loop_scheduler.h"
 
 namespace isthmus::codegen {

@@ -3,8 +3,8 @@
 
 #include "compiler/codegen/access/shuffles.h"
 #include "compiler/codegen/reduce/reduction.h"
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/facts/combiner.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "llvm/IR/Intrinsics.h"
 
 namespace isthmus::codegen {

@@ -3,7 +3,7 @@
 
 #include "compiler/codegen/kernel_builder.h"
 #include "compiler/codegen/stages.h"
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 
 namespace isthmus::codegen {
 

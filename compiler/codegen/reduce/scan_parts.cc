@@ -10,7 +10,7 @@
 #include "compiler/codegen/reduce/scan_operands.h"
 #include "compiler/codegen/stages.h"
 #include "compiler/codegen/target/group_threads.h"
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus::codegen {

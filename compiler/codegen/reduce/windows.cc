@@ -3,8 +3,8 @@
 #include "compiler/codegen/reduce/reduction.h"
 #include "compiler/codegen/reduce/scan_operands.h"
 #include "compiler/codegen/stages.h"
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/loop/scan.h"
 
 namespace isthmus::codegen {

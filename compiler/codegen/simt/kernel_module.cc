@@ -5,8 +5,8 @@
 
 #include "compiler/codegen/simt/attention/attention_kernel.h"
 #include "compiler/codegen/simt/data_kernels.h"
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/facts/op_facts.h"
-#include "compiler/dialect/source_location.h"
 #include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/data/data_scheduler.h"
 #include "llvm/ADT/DenseSet.h"

@@ -4,8 +4,8 @@
 #include "compiler/codegen/stages.h"
 #include "compiler/codegen/target/group_threads.h"
 #include "compiler/codegen/update/atomic_update.h"
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/loop/scatter_dims.h"
 
 namespace isthmus::codegen {

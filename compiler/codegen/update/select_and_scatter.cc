@@ -2,8 +2,8 @@
 #include "compiler/codegen/loop/loop_nest.h"
 #include "compiler/codegen/stages.h"
 #include "compiler/codegen/update/atomic_update.h"
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/loop/scatter_dims.h"
 
 namespace isthmus::codegen {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/facts/indexing_rules.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/types/array_shape.h"
 
 namespace isthmus {
 namespace {

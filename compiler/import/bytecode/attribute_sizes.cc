@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/source_location.h"
 #include "compiler/import/bytecode/attribute_decoder.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 

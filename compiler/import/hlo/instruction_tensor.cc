@@ -1,7 +1,7 @@
 // The HLO instructions that have attributes of their own: data movement, reductions, contractions,
 // collectives.
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/import/hlo/instruction_reader.h"
 #include "llvm/ADT/STLExtras.h"
 

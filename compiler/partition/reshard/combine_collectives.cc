@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/collective_groups.h"
 #include "compiler/dialect/facts/combiner.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallBitVector.h"

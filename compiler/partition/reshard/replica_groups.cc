@@ -1,6 +1,6 @@
 #include "compiler/partition/reshard/replica_groups.h"
 
-#include "compiler/dialect/diagnostics.h"
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/sdy.h"
 #include "compiler/partition/sharding/mesh_sharding.h"

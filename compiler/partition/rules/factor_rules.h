@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/partition/sharding/mesh_sharding.h"
 #include "llvm/ADT/DenseSet.h"
 #include "mlir/IR/Operation.h"

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "compiler/dialect/diagnostics.h"
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace isthmus {

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "compiler/dialect/diagnostics.h"
+#include "compiler/dialect/diagnostics/diagnostics.h"
 
 namespace isthmus {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/sdy.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "isthmus/status.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "mlir/IR/BuiltinOps.h"

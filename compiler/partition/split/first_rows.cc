@@ -1,6 +1,6 @@
 #include "compiler/partition/split/first_rows.h"
 
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/partition/rules/factor_rules.h"
 #include "llvm/ADT/STLExtras.h"
 

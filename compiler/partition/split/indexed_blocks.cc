@@ -1,6 +1,6 @@
 #include "compiler/partition/split/indexed_blocks.h"
 
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace isthmus {

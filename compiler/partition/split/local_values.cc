@@ -2,11 +2,11 @@
 
 #include <limits>
 
-#include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/diagnostics.h"
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "compiler/dialect/facts/combiner.h"
 #include "compiler/dialect/facts/indexing.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/partition/reshard/reshard.h"
 #include "isthmus/log.h"
 #include "llvm/Support/raw_ostream.h"

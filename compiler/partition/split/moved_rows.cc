@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/combiner.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace isthmus {

@@ -1,6 +1,6 @@
 #include "compiler/partition/split/row_windows.h"
 
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/partition/rules/factor_rules.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/Builders.h"

@@ -1,7 +1,7 @@
 #include "compiler/partition/split/running_windows.h"
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/facts/combiner.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/IRMapping.h"
 

@@ -1,6 +1,6 @@
 #include "compiler/partition/split/shifts.h"
 
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/partition/split/moved_rows.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/Matchers.h"

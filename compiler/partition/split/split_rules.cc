@@ -2,9 +2,9 @@
 
 #include <limits>
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/partition/rules/factor_rules.h"
 #include "compiler/partition/rules/reshape_rule.h"
 #include "llvm/ADT/STLExtras.h"

@@ -2,11 +2,11 @@
 // additions of slices, so that both are one kernel and nothing is stored between them. Where the
 // other one keeps such neighbours apart (forces between all pairs of bodies, of which each has a
 // distance), it becomes a reduction of an array for each of them.
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dead_code.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/combiner.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/simplify/match.h"

@@ -1,6 +1,6 @@
 #include "compiler/passes/decompose/product_sums.h"
 
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 
 namespace isthmus {
 

@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "compiler/cost/rematerialization.h"
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/combiner.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/decompose/split_type.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/simplify/match.h"

@@ -3,9 +3,9 @@
 // that results do not either. (Of GPUs' threads, which update elements by atomic operations, they
 // depend on the order in which those come, as XLA's do.)
 #include "compiler/cost/private_copies.h"
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/combiner.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/decompose/split_type.h"
 #include "compiler/passes/passes.h"
 #include "llvm/ADT/STLExtras.h"

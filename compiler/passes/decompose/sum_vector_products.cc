@@ -7,9 +7,9 @@
 //   it once: all but f32 and f64.
 //
 // Late, since a matrix may turn out to be computed before a loop, or for several readers.
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/facts/byte_size.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/decompose/product_sums.h"
 #include "compiler/passes/layout/permutation.h"
 #include "compiler/passes/legalize/array_builder.h"

@@ -3,10 +3,10 @@
 #include <map>
 
 #include "compiler/cost/work.h"
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dead_code.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/layout/permutation.h"
 #include "compiler/passes/passes.h"
 #include "llvm/ADT/STLExtras.h"

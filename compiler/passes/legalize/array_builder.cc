@@ -1,8 +1,8 @@
 #include "compiler/passes/legalize/array_builder.h"
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/facts/combiner.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 

@@ -1,8 +1,8 @@
 // Builds expressions over arrays.
 #pragma once
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "mlir/IR/Builders.h"
 
 namespace isthmus {

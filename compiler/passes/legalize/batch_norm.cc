@@ -1,8 +1,8 @@
 // The three batch_norm operations as elementwise work and reductions.
 //
 // Formulas: StableHLO specification, batch_norm_inference, batch_norm_training, batch_norm_grad.
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
 

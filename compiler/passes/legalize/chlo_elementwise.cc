@@ -7,8 +7,8 @@
 #include <limits>
 #include <numbers>
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/chlo.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
 #include "mlir/IR/TypeUtilities.h"

@@ -1,8 +1,8 @@
 // What is more than elementwise in chlo: broadcasting forms, constants, top_k, ragged_dot.
 #include <numeric>
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/chlo.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
 #include "llvm/ADT/STLExtras.h"

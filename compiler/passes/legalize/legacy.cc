@@ -1,8 +1,8 @@
 // Operations that newer ones have taken the place of, or that hardly anybody uses: einsum,
 // unary_einsum, cross-replica-sum, collective_reduce, rng.
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/combiner.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
 #include "llvm/ADT/STLExtras.h"

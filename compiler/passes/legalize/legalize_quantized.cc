@@ -4,7 +4,7 @@
 // numbers that they stand for, or it moves what is stored. Formulas and their order of rounding:
 // StableHLO specification, uniform_quantize and uniform_dequantize.
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "compiler/passes/passes.h"
 #include "compiler/reference/evaluators/evaluators.h"
 #include "llvm/ADT/STLExtras.h"

@@ -3,8 +3,8 @@
 // The composite's decomposition is not used: that of jaxlib 0.10 forgets is_reverse.
 #include "compiler/passes/legalize/scan.h"
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/chlo.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
 #include "llvm/ADT/STLExtras.h"

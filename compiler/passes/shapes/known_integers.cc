@@ -3,7 +3,7 @@
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "compiler/reference/interpreter.h"
 #include "compiler/reference/scalar/scalar.h"
 

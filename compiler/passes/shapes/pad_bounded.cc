@@ -3,11 +3,11 @@
 //
 // What lies beyond a size is unspecified between operations; those that would see it (reductions,
 // contractions, padding, the program's results) put in its place what changes nothing.
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/rules/rules.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/passes.h"
 #include "llvm/ADT/STLExtras.h"

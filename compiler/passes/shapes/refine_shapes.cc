@@ -1,7 +1,7 @@
 // The refine-shapes pass: shapes that a program computes from constants become types.
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/shapes/contraction_shapes.h"
 #include "compiler/passes/shapes/dynamic_calls.h"

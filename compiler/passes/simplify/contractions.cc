@@ -2,8 +2,8 @@
 // result.
 #include <numeric>
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "llvm/ADT/STLExtras.h"

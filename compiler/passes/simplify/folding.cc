@@ -1,11 +1,11 @@
 // Operations on constants become constants, through the reference evaluator.
 #include <algorithm>
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/byte_size.h"
 #include "compiler/dialect/facts/op_facts.h"
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/types/array_shape.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "compiler/reference/interpreter.h"
 #include "isthmus/flags.h"

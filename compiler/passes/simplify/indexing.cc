@@ -1,8 +1,8 @@
 // Slices at known places, and gathers and scatters that are slices.
 #include <algorithm>
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,6 +1,6 @@
 // Two arrays interleaved along the innermost dimension, which programs write as the sum of two
 // arrays with zeros between their elements (jax.lax.associative_scan does).
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"

@@ -1,9 +1,9 @@
 // Scatters that put one update into each row of a constant array, as the gradient of
 // take_along_axis (and so of a cross entropy) does: row[i] is the update at one place i, and the
 // constant elsewhere.
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "llvm/ADT/STLExtras.h"

@@ -3,9 +3,9 @@
 //
 // Scores of attention with several queries for each key are such where vmap has put the group in
 // front: jax.nn.dot_product_attention with fewer keys than queries, and its gradient.
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"

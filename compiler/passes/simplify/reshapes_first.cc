@@ -1,8 +1,8 @@
 // A reshape between elementwise operations and what could share their kernel: the operations take
 // the new shape, and the reshape sees what is in memory anyway.
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "llvm/ADT/STLExtras.h"

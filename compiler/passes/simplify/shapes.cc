@@ -2,9 +2,9 @@
 //
 // Canonical forms that later stages rely on: a broadcast_in_dim's operand has no dimension of
 // size 1, and one that only adds such dimensions is a reshape.
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/combiner.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/layout/permutation.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/simplify/match.h"

@@ -5,7 +5,7 @@
 //
 // The terms are added in the order of the contracted index, each rounded, as XLA does: sums that
 // cancel agree with it to the last bit.
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/decompose/product_sums.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/simplify/patterns.h"

@@ -1,9 +1,9 @@
 // The expand-collectives pass: all_reduce and reduce_scatter that backends do not compute by
 // themselves, as exchanges and arithmetic.
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/collective_groups.h"
 #include "compiler/dialect/facts/combiner.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/passes.h"
 

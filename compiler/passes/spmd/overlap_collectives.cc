@@ -1,10 +1,10 @@
 // The overlap-collectives pass: a collective sets out where its operands are there, and is waited
 // for where its results are needed.
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/collective_groups.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/isthmus.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/passes.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,7 +1,7 @@
 // The partition pass: see compiler/partition/partition.h.
 #include "compiler/partition/partition.h"
 
-#include "compiler/dialect/diagnostics.h"
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/collective_groups.h"
 #include "compiler/dialect/sdy.h"

@@ -1,7 +1,7 @@
 // Constants, and the bits of elements.
 #include <cstring>
 
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "compiler/reference/evaluators/evaluators.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/TypeUtilities.h"

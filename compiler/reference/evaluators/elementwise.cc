@@ -1,5 +1,5 @@
 // Operations that compute each element of the result from those at the same index.
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "compiler/reference/evaluators/evaluators.h"
 
 namespace isthmus::reference {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace isthmus::reference {

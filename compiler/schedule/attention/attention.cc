@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/cost/time.h"
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/attention/group_attention.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "compiler/schedule/loop/iteration.h"

@@ -1,7 +1,7 @@
 #include "compiler/schedule/attention/attention_gradient.h"
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dead_code.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"

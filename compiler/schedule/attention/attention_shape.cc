@@ -1,6 +1,6 @@
 #include "compiler/schedule/attention/attention_shape.h"
 
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 
 namespace isthmus {
 namespace {

@@ -3,8 +3,8 @@
 #include <functional>
 
 #include "compiler/cost/time.h"
-#include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/source_location.h"
+#include "compiler/dialect/diagnostics/source_location.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/attention/attention_gradient.h"
 #include "compiler/schedule/dot_scheduler.h"

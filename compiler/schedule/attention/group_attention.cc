@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/attention/online_softmax.h"
 #include "compiler/target/element_kind.h"
 #include "llvm/Support/MathExtras.h"

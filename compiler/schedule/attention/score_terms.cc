@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "mlir/IR/Matchers.h"
 
 namespace isthmus {

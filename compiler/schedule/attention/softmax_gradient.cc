@@ -5,9 +5,9 @@
 #include <cmath>
 #include <map>
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/combiner.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/attention/online_softmax.h"
 #include "llvm/ADT/DenseMap.h"
 

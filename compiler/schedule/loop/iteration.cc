@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace isthmus {

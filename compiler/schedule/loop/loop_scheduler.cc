@@ -6,9 +6,9 @@
 
 #include "compiler/cost/op_cost.h"
 #include "compiler/cost/time.h"
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/loop/iteration.h"
 #include "compiler/schedule/loop/reduction_axes.h"
 #include "compiler/schedule/loop/row_blocks.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "compiler/cost/op_cost.h"
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/facts/combiner.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/loop/iteration.h"
 #include "compiler/target/element_kind.h"
 #include "llvm/ADT/DenseMap.h"

@@ -1,8 +1,8 @@
 // Which values read reductions of their own row only.
 #include "compiler/schedule/loop/row_blocks.h"
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/facts/indexing.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/loop/iteration.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"

@@ -1,8 +1,8 @@
 // Schedules of running reductions.
 #include <algorithm>
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/loop/reduction_axes.h"
 #include "compiler/schedule/loop/scan.h"
 #include "compiler/schedule/loop/update_scheduler.h"

@@ -1,11 +1,11 @@
 // Whether a result may take the place of an operand.
 #include "compiler/schedule/loop/sharing.h"
 
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/facts/update_slice.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/element_kind.h"

@@ -5,9 +5,9 @@
 
 #include "compiler/cost/private_copies.h"
 #include "compiler/cost/time.h"
-#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/combiner.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/loop/scatter_dims.h"
 #include "compiler/target/element_kind.h"
 #include "llvm/Support/MathExtras.h"

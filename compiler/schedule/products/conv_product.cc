@@ -1,7 +1,7 @@
 #include "compiler/schedule/products/conv_product.h"
 
 #include "base/program/dot_roles.h"
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace isthmus {

@@ -5,7 +5,7 @@
 #include "compiler/cost/library_time.h"
 #include "compiler/cost/time.h"
 #include "compiler/cost/work.h"
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/op_schedule.h"
 #include "compiler/schedule/products/tensor_product.h"
 #include "compiler/schedule/products/vector_product.h"

@@ -1,6 +1,6 @@
 #include "compiler/schedule/products/roles.h"
 
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace isthmus {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/codegen/target/group_threads.h"
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/attention/group_attention.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "compiler/codegen/math/vector_math.h"
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus::codegen {

@@ -1,4 +1,4 @@
-#include "compiler/dialect/diagnostics.h"
+#include "compiler/dialect/diagnostics/diagnostics.h"
 
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/BuiltinAttributes.h"

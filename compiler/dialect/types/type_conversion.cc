@@ -1,5 +1,5 @@
 // Conversions between MLIR's types and Isthmus' own.
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/types/type_conversion.h"
 
 #include <string>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/dialect/source_location.h"
+#include "compiler/dialect/diagnostics/source_location.h"
 #include "isthmus/status.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Operation.h"

@@ -1,5 +1,5 @@
 // Registers the check dialect.
-#include "compiler/dialect/check.h"
+#include "compiler/dialect/test_dialects/check.h"
 
 #include "mlir/IR/Builders.h"
 

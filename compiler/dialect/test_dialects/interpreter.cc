@@ -1,5 +1,5 @@
 // Registers the interpreter dialect.
-#include "compiler/dialect/interpreter.h"
+#include "compiler/dialect/test_dialects/interpreter.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -1,8 +1,8 @@
-#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/types/array_shape.h"
 
 #include "base/program/strided_array.h"
 
-#include "compiler/dialect/types.h"
+#include "compiler/dialect/types/type_conversion.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
 

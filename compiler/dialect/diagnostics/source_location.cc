@@ -1,4 +1,4 @@
-#include "compiler/dialect/source_location.h"
+#include "compiler/dialect/diagnostics/source_location.h"
 
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/BuiltinAttributes.h"

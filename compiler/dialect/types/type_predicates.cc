@@ -1,5 +1,5 @@
 // Implements the type predicates of the op table.
-#include "compiler/dialect/type_predicates.h"
+#include "compiler/dialect/types/type_predicates.h"
 
 #include "compiler/dialect/dialect.h"
 #include "llvm/ADT/STLExtras.h"
