@@ -421,19 +421,20 @@ Status OpenclExecutable::build() {
     counted_.push_back(std::move(counted));
     void*& own = constants_[static_cast<size_t>(device)];
     ISTHMUS_ASSIGN_OR_RETURN(own, driver_.allocate(device, image_.constants.size()));
-    std::unique_ptr<std::string> bytes = ownIfTimed(image_.constants);
-    const std::string& from = bytes ? *bytes : image_.constants;
-    constexpr auto kQueue = Driver::Queue::kCopies;
-    ISTHMUS_ASSIGN_OR_RETURN(const CommandEvent copied,
-                             driver_.copy(device, kQueue, own, from.data(), from.size(), {}));
-    ISTHMUS_RETURN_IF_ERROR(driver_.flush(device, kQueue));
-    Status inTime = awaitCopyInTime("the copy of constants of " + image_.info.name, device, bytes,
-                                    [&] { return copied.isOver(); });
-    if (!inTime.ok()) {
-      driver_.free(std::exchange(own, nullptr), {copied});
-      return inTime;
+    CommandEvent copied;
+    Status status = copyInTime(
+        "the copy of constants of " + image_.info.name, device, image_.constants,
+        [&](const char* from) -> StatusOr<CommandEvent> {
+          constexpr auto kQueue = Driver::Queue::kCopies;
+          ISTHMUS_ASSIGN_OR_RETURN(
+              copied, driver_.copy(device, kQueue, own, from, image_.constants.size(), {}));
+          ISTHMUS_RETURN_IF_ERROR(driver_.flush(device, kQueue));
+          return copied;
+        });
+    if (!status.ok()) {
+      if (copied) driver_.free(std::exchange(own, nullptr), {copied});
+      return status;
     }
-    ISTHMUS_RETURN_IF_ERROR(copied.await());
   }
   return {};
 }

@@ -388,15 +388,13 @@ Status CudaExecutable::loadOn(int device, OnDevice& own) const {
     // On the stream on which nothing waits: copies may be behind a program that does not end.
     ISTHMUS_ASSIGN_OR_RETURN(own.constants,
                              driver_.allocate(device, Queue::kAllocate, image_.constants.size()));
-    std::unique_ptr<std::string> bytes = ownIfTimed(image_.constants);
-    const std::string& from = bytes ? *bytes : image_.constants;
     ISTHMUS_RETURN_IF_ERROR(
-        driver_.copy(device, Queue::kAllocate, own.constants, from.data(), from.size()));
-    ISTHMUS_ASSIGN_OR_RETURN(const DeviceEventRef copied,
-                             recordEvent(driver_, device, Queue::kAllocate));
-    ISTHMUS_RETURN_IF_ERROR(awaitCopyInTime("the copy of constants of " + image_.info.name, device,
-                                            bytes, [&] { return copied->isReady(); }));
-    ISTHMUS_RETURN_IF_ERROR(copied->await());
+        copyInTime("the copy of constants of " + image_.info.name, device, image_.constants,
+                   [&](const char* from) -> StatusOr<DeviceEventRef> {
+                     ISTHMUS_RETURN_IF_ERROR(driver_.copy(device, Queue::kAllocate, own.constants,
+                                                          from, image_.constants.size()));
+                     return recordEvent(driver_, device, Queue::kAllocate);
+                   }));
   }
   return {};
 }

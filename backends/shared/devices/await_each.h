@@ -14,6 +14,29 @@
 
 namespace isthmus {
 
+namespace internal {
+
+// Of an event with `Status await() const` and isOver(), or of a pointer to a DeviceEvent.
+template <typename Event>
+Status await(const Event& event) {
+  if constexpr (requires { event->await(); }) {
+    return event->await();
+  } else {
+    return event.await();
+  }
+}
+
+template <typename Event>
+bool isOver(const Event& event) {
+  if constexpr (requires { event->isReady(); }) {
+    return event->isReady();
+  } else {
+    return event.isOver();
+  }
+}
+
+}  // namespace internal
+
 // Blocks until each of `events` is over, even after one that has failed, for what is enqueued uses
 // memory that the caller may free then. Returns the first error. Events have `Status await()
 // const`, or point to what has.
@@ -21,12 +44,7 @@ template <typename Events>
 Status awaitEach(const Events& events) {
   Status first;
   for (const auto& event : events) {
-    Status status;
-    if constexpr (requires { event->await(); }) {
-      status = event->await();
-    } else {
-      status = event.await();
-    }
+    Status status = internal::await(event);
     if (first.ok()) first = std::move(status);
   }
   return first;
@@ -53,21 +71,22 @@ inline Status notOverIn(std::chrono::seconds limit, const std::string& what, int
                     std::to_string(limit.count()) + " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)");
 }
 
-// What a device is to copy where that may take too long: a copy, which may stay for good.
-inline std::unique_ptr<std::string> ownIfTimed(const std::string& bytes) {
-  if (flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS") <= 0) return nullptr;
-  return std::make_unique<std::string>(bytes);
-}
-
-// Where work is timed, waits in time for a copy that `isOver()` tells the end of; else returns at
-// once. Where it is late, `memory` of the host stays for good, since the device may use it later.
-template <typename IsOver>
-Status awaitCopyInTime(const std::string& what, int device, std::unique_ptr<std::string>& memory,
-                       const IsOver& isOver) {
+// Copies `bytes` of the host to `device`, and waits for the end of the copy; where work is timed,
+// no longer than that. `enqueue(from)` enqueues the copy from the address `from` and returns its
+// end, a StatusOr of an event as those of awaitEach, with isOver() (DeviceEvent: isReady()). A
+// device that is late may still read what it copies, which then stays for good.
+template <typename Enqueue>
+Status copyInTime(const std::string& what, int device, const std::string& bytes,
+                  const Enqueue& enqueue) {
   const std::chrono::seconds limit(flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS"));
-  if (limit.count() <= 0 || isOverIn(limit, isOver)) return {};
-  static_cast<void>(memory.release());
-  return notOverIn(limit, what, device);
+  std::unique_ptr<const std::string> own;
+  if (limit.count() > 0) own = std::make_unique<const std::string>(bytes);
+  ISTHMUS_ASSIGN_OR_RETURN(const auto end, enqueue(own ? own->data() : bytes.data()));
+  if (own && !isOverIn(limit, [&] { return internal::isOver(end); })) {
+    static_cast<void>(own.release());
+    return notOverIn(limit, what, device);
+  }
+  return internal::await(end);
 }
 
 }  // namespace isthmus
