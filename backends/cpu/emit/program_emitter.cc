@@ -38,7 +38,7 @@ class ProgramEmitter {
         pointer_(llvm::PointerType::getUnqual(context_)),
         int32_(builder_.getInt32Ty()),
         int64_(builder_.getInt64Ty()),
-        calls_(module, builder_, entry_, [this] { return argument(0); }) {}
+        calls_(module, builder_, entry_, target_, [this] { return argument(0); }) {}
 
   StatusOr<ProgramEstimate> emit();
 
@@ -318,7 +318,7 @@ void ProgramEmitter::emitMove(const Move& move) {
   account(static_cast<double>(bytes) / target_.memoryBytesPerNs);
   llvm::Value* to = addressOf(move.to);
   llvm::Value* from = addressOf(move.from);
-  calls_.move(move, to, from, target_.minParallelBytes);
+  calls_.move(move, to, from);
 }
 
 StatusOr<llvm::Value*> ProgramEmitter::loadPredicate(mlir::Value value, llvm::Type* type) {

@@ -65,7 +65,7 @@ void StepCalls::callLibrary(llvm::StringRef name, llvm::StringRef descriptor,
   builder_.SetInsertPoint(next);
 }
 
-void StepCalls::move(const Move& move, llvm::Value* to, llvm::Value* from, int64_t leastShared) {
+void StepCalls::move(const Move& move, llvm::Value* to, llvm::Value* from) {
   constexpr int64_t kMaxRegisterBytes = 32;
   const int64_t bytes = move.to.bytes;
   if (bytes <= kMaxRegisterBytes) {
@@ -78,12 +78,13 @@ void StepCalls::move(const Move& move, llvm::Value* to, llvm::Value* from, int64
     if (second) builder_.CreateAlignedStore(second, from, llvm::Align(1));
     return;
   }
-  if (!move.isSwap && bytes < leastShared) {
+  if (!move.isSwap && bytes < target_.minParallelBytes) {
     builder_.CreateMemCpy(to, llvm::MaybeAlign(1), from, llvm::MaybeAlign(1),
                           static_cast<uint64_t>(bytes));
     return;
   }
-  const MoveDescriptor descriptor{bytes};
+  // Two threads share the shortest that is worth it.
+  const MoveDescriptor descriptor{bytes, target_.minParallelBytes / 2};
   callLibrary(move.isSwap ? "isthmus_rt_swap" : "isthmus_rt_copy",
               llvm::StringRef(reinterpret_cast<const char*>(&descriptor), sizeof(descriptor)),
               makeBuffers({from, to}));

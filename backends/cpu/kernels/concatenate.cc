@@ -4,13 +4,12 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/parallel_for.h"
+#include "base/integer_math.h"
 
 namespace isthmus::cpu {
 namespace {
 
 constexpr int64_t kChunkBytes = 256 << 10;
-// Below, one thread is done before others begin.
-constexpr int64_t kMinParallelBytes = 1 << 20;
 
 // Copies what lies in bytes [begin, end) of the result.
 void fill(const ConcatenateDescriptor& given, void* const* buffers, int64_t begin, int64_t end) {
@@ -38,13 +37,15 @@ void fill(const ConcatenateDescriptor& given, void* const* buffers, int64_t begi
 
 }  // namespace
 
-std::string concatenateDescriptor(int64_t rows, std::span<const int64_t> rowBytes) {
+std::string concatenateDescriptor(int64_t rows, std::span<const int64_t> rowBytes,
+                                  int64_t minParallelBytes) {
   std::string bytes;
   auto add = [&](int64_t number) {
     bytes.append(reinterpret_cast<const char*>(&number), sizeof(number));
   };
   add(static_cast<int64_t>(rowBytes.size()));
   add(rows);
+  add(minParallelBytes);
   int64_t column = 0;
   add(column);
   for (int64_t width : rowBytes) add(column += width);
@@ -55,14 +56,14 @@ extern "C" int32_t isthmus_rt_concatenate(IsthmusRun* run, const void* descripto
                                           void* const* buffers) {
   const auto& given = *static_cast<const ConcatenateDescriptor*>(descriptor);
   const int64_t bytes = given.rows * given.columns()[given.operands];
-  if (bytes < kMinParallelBytes) {
+  if (bytes < given.minParallelBytes) {
     if (bytes > 0) fill(given, buffers, 0, bytes);
     return 0;
   }
-  parallelFor(*run->services, (bytes + kChunkBytes - 1) / kChunkBytes, 4,
-              [&](int64_t begin, int64_t end) {
-                fill(given, buffers, begin * kChunkBytes, std::min(end * kChunkBytes, bytes));
-              });
+  const int64_t grain = std::max<int64_t>(1, given.minParallelBytes / kChunkBytes);
+  parallelFor(*run->services, ceilDiv(bytes, kChunkBytes), grain, [&](int64_t begin, int64_t end) {
+    fill(given, buffers, begin * kChunkBytes, std::min(end * kChunkBytes, bytes));
+  });
   return 0;
 }
 

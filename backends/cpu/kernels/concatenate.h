@@ -16,12 +16,14 @@ namespace isthmus::cpu {
 struct ConcatenateDescriptor {
   int64_t operands;
   int64_t rows;
+  int64_t minParallelBytes;  // of a result that threads share
 
   const int64_t* columns() const { return reinterpret_cast<const int64_t*>(this + 1); }
 };
 
 // The bytes of the descriptor for operands with rows of `rowBytes` each.
-std::string concatenateDescriptor(int64_t rows, std::span<const int64_t> rowBytes);
+std::string concatenateDescriptor(int64_t rows, std::span<const int64_t> rowBytes,
+                                  int64_t minParallelBytes);
 
 extern "C" int32_t isthmus_rt_concatenate(IsthmusRun* run, const void* descriptor,
                                           void* const* buffers);

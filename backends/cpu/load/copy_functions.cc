@@ -4,15 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/integer_math.h"
+
 namespace isthmus::cpu {
 namespace {
 
 constexpr int64_t kChunkBytes = 64 * 1024;
-// The least that one thread is handed: half of what TargetModel::minParallelBytes wants of an
-// array.
-constexpr int64_t kChunksPerThread = 8;
-
-int64_t chunksOf(int64_t bytes) { return (bytes + kChunkBytes - 1) / kChunkBytes; }
 
 struct Span {
   char* to;
@@ -32,20 +29,23 @@ void swapChunks(void* context, int64_t begin, int64_t end) {
                    span.from + begin * kChunkBytes);
 }
 
-}  // namespace
-
-extern "C" int32_t isthmus_rt_copy(IsthmusRun* run, const void* descriptor, void* const* buffers) {
-  Span span{static_cast<char*>(buffers[1]), static_cast<char*>(buffers[0]),
-            static_cast<const MoveDescriptor*>(descriptor)->bytes};
-  run->services->parallelFor(chunksOf(span.bytes), kChunksPerThread, copyChunks, &span);
+int32_t moveChunks(IsthmusRun* run, const void* descriptor, void* const* buffers,
+                   RunServices::TileFunction function) {
+  const auto& move = *static_cast<const MoveDescriptor*>(descriptor);
+  Span span{static_cast<char*>(buffers[1]), static_cast<char*>(buffers[0]), move.bytes};
+  run->services->parallelFor(ceilDiv(move.bytes, kChunkBytes),
+                             std::max<int64_t>(1, move.grainBytes / kChunkBytes), function, &span);
   return 0;
 }
 
+}  // namespace
+
+extern "C" int32_t isthmus_rt_copy(IsthmusRun* run, const void* descriptor, void* const* buffers) {
+  return moveChunks(run, descriptor, buffers, copyChunks);
+}
+
 extern "C" int32_t isthmus_rt_swap(IsthmusRun* run, const void* descriptor, void* const* buffers) {
-  Span span{static_cast<char*>(buffers[1]), static_cast<char*>(buffers[0]),
-            static_cast<const MoveDescriptor*>(descriptor)->bytes};
-  run->services->parallelFor(chunksOf(span.bytes), kChunksPerThread, swapChunks, &span);
-  return 0;
+  return moveChunks(run, descriptor, buffers, swapChunks);
 }
 
 }  // namespace isthmus::cpu

@@ -9,6 +9,7 @@ namespace isthmus::cpu {
 
 struct MoveDescriptor {
   int64_t bytes;
+  int64_t grainBytes;  // the least that one thread is handed
 };
 
 // buffers: from, to; they do not overlap.

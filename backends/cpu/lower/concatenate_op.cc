@@ -20,7 +20,7 @@ StatusOr<OperationCode> lowerConcatenate(mlir::Operation* op, LibraryContext& co
   }
   OperationCode code;
   code.libraryFunction = "isthmus_rt_concatenate";
-  code.descriptor = concatenateDescriptor(rows, rowBytes);
+  code.descriptor = concatenateDescriptor(rows, rowBytes, context.target.minParallelBytes);
   code.estimatedNs =
       copiesNs(context.target, static_cast<double>(rowBytes.size() * static_cast<size_t>(rows)),
                static_cast<double>(result.sizeBytes()));

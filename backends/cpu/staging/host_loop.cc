@@ -14,7 +14,8 @@ namespace {
 
 class LoopEmitter {
  public:
-  LoopEmitter(const Loop& loop, std::span<const TableFunction> functions, llvm::Function* function)
+  LoopEmitter(const Loop& loop, std::span<const TableFunction> functions, const TargetModel& target,
+              llvm::Function* function)
       : loop_(loop),
         functions_(functions),
         function_(function),
@@ -23,7 +24,7 @@ class LoopEmitter {
         builder_(context_),
         entry_(context_),
         pointer_(builder_.getPtrTy()),
-        calls_(module_, builder_, entry_, [this] { return argument(0); }) {}
+        calls_(module_, builder_, entry_, target, [this] { return argument(0); }) {}
   StatusOr<int64_t> emit();
 
  private:
@@ -149,7 +150,7 @@ Status LoopEmitter::emitStep(const Move& move) {
   if (move.to.bytes == 0) return {};
   ISTHMUS_ASSIGN_OR_RETURN(llvm::Value * to, addressOf(move.to));
   ISTHMUS_ASSIGN_OR_RETURN(llvm::Value * from, addressOf(move.from));
-  calls_.move(move, to, from, /*leastShared=*/0);
+  calls_.move(move, to, from);
   return {};
 }
 
@@ -225,7 +226,7 @@ StatusOr<int64_t> emitHostLoop(const Loop& loop, std::span<const TableFunction> 
   function->addFnAttr("target-cpu", target.cpu);
   function->addFnAttr("target-features", target.features);
   function->addFnAttr(llvm::Attribute::NoUnwind);
-  return LoopEmitter(loop, functions, function).emit();
+  return LoopEmitter(loop, functions, target, function).emit();
 }
 
 }  // namespace isthmus::cpu
