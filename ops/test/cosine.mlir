@@ -68,3 +68,24 @@ func.func @complex_f64() {
   check.expect_close %r, %expected1, max_ulp_difference = 16 : tensor<3xcomplex<f64>>, tensor<3xcomplex<f64>>
   func.return
 }
+
+// -----
+
+// e^89 is infinite, half of it is not.
+func.func @complex_near_overflow_f32() {
+  %x = stablehlo.constant dense<[(0.5, 89.0), (1.25, -89.0)]> : tensor<2xcomplex<f32>>
+  %r = stablehlo.cosine %x : tensor<2xcomplex<f32>>
+  %expected1 = stablehlo.constant dense<[(1.9700029e+38, -1.0762175e+38), (7.0783764e+37, 2.1302868e+38)]> : tensor<2xcomplex<f32>>
+  check.expect_close %r, %expected1, max_ulp_difference = 16 : tensor<2xcomplex<f32>>, tensor<2xcomplex<f32>>
+  func.return
+}
+
+// -----
+
+func.func @complex_near_overflow_f64() {
+  %x = stablehlo.constant dense<[(0.5, 710.125), (1.25, -710.125)]> : tensor<2xcomplex<f64>>
+  %r = stablehlo.cosine %x : tensor<2xcomplex<f64>>
+  %expected1 = stablehlo.constant dense<[(1.1107771848241388e+308, -6.068203417311033e+307), (3.991110366402961e+307, 1.2011524723765923e+308)]> : tensor<2xcomplex<f64>>
+  check.expect_close %r, %expected1, max_ulp_difference = 16 : tensor<2xcomplex<f64>>, tensor<2xcomplex<f64>>
+  func.return
+}

@@ -44,6 +44,22 @@ def test_complex_tangents_at_infinity(both, dtype):
         np.testing.assert_array_equal(tan, (1j * np.sign(ends)).astype(dtype))
 
 
+# Where e^x is infinite, and its product with a sine or a cosine is not.
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("function", [lax.exp, lax.expm1])
+def test_complex_exponentials_near_overflow(ours, function, dtype):
+    real = dtype(0).real.dtype
+    largest = np.log(np.finfo(real).max)
+    x, y = (part.reshape(-1) for part in np.meshgrid(
+        np.array([0.95 * largest, largest - 0.01, largest + 0.04], real), np.array([0.5, 0.8, 1.2, 2.6], real)))
+    with jax.enable_x64(True), jax.default_device(ours):
+        result = np.asarray(jax.jit(lambda x, y: function(lax.complex(x, y)))(x, y))
+    exact = np.exp(x + 1j * y.astype(np.clongdouble))
+    for part in (np.real, np.imag):
+        assert np.isfinite(part(result)).all()
+        np.testing.assert_allclose(part(result), part(exact).astype(real), rtol={np.complex64: 2e-5, np.complex128: 1e-12}[dtype])
+
+
 # An infinite dividend keeps its direction, turned by the divisor; a zero or infinite divisor gives infinities and zeros.
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_complex_quotients_with_infinities(both, dtype):

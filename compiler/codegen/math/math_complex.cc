@@ -62,8 +62,12 @@ ComplexV multiply(ComplexV a, ComplexV b) {
 
 ComplexV exponential(ComplexV z) {
   V scale = exp(z.re);
-  V re = scale * cos(z.im);
-  V im = scale * sin(z.im);
+  V c = cos(z.im);
+  V s = sin(z.im);
+  // The parts may be finite where e^x is not.
+  V root = exp(z.re * 0.5);
+  V re = select(scale == kInf, root * c * root, scale * c);
+  V im = select(scale == kInf, root * s * root, scale * s);
   // Real arguments stay real (0 * inf would be NaN), and e^-inf is 0 whatever the angle.
   im = select(z.im == 0.0, z.im, im);
   V vanishes = z.re == -kInf;
@@ -107,9 +111,8 @@ ComplexV exponentialMinusOne(ComplexV z) {
   // e^x cos y - 1 = expm1(x) cos y - 2 sin^2(y / 2)
   V s = sin(z.im * 0.5);
   V re = fma(expm1(z.re), cos(z.im), s * s * -2.0);
-  V im = exp(z.re) * sin(z.im);
-  im = select(z.im == 0.0, z.im, im);
-  return {re, im};
+  ComplexV e = exponential(z);
+  return {select(z.re > 80.0, e.re, re), e.im};
 }
 
 ComplexV logPlusOne(ComplexV z) {
@@ -167,6 +170,52 @@ ComplexV arcTangent2(ComplexV y, ComplexV x) {
   return {l.im, -l.re};
 }
 
+ComplexV sign(ComplexV a) {
+  V magnitude = hypotenuse(a.re, a.im);
+  V zero = magnitude == 0.0;
+  return {select(zero, 0.0, a.re / magnitude), select(zero, 0.0, a.im / magnitude)};
+}
+
+ComplexV cubeRoot(ComplexV a) {
+  ComplexV l = logarithm(a);
+  ComplexV root = exponential({l.re * (1.0 / 3), l.im * (1.0 / 3)});
+  V zero = (a.re == 0.0) & (a.im == 0.0);
+  return {select(zero, 0.0, root.re), select(zero, 0.0, root.im)};
+}
+
+// 1 / (1 + e^-z)
+ComplexV logistic(ComplexV a) {
+  ComplexV e = exponential({-a.re, -a.im});
+  return divide({a.re.k(1.0), a.re.k(0.0)}, {e.re + 1.0, e.im});
+}
+
+struct Hyperbolic {
+  V sinh;
+  V cosh;
+};
+
+Hyperbolic hyperbolic(V x) {
+  // e^|x| / 2, which may be finite where e^|x| is not.
+  V half = exp(abs(x)) * 0.5;
+  V root = exp(abs(x) * 0.5);
+  half = select(half == kInf, root * (root * 0.5), half);
+  V e = expm1(abs(x));
+  V sinh = select(abs(x) > 80.0, half, (e + e / (e + 1.0)) * 0.5);
+  return {copySign(sinh, x), half + 0.25 / half};
+}
+
+// sin x cosh y + i cos x sinh y
+ComplexV sine(ComplexV a) {
+  Hyperbolic y = hyperbolic(a.im);
+  return {sin(a.re) * y.cosh, cos(a.re) * y.sinh};
+}
+
+// cos x cosh y - i sin x sinh y
+ComplexV cosine(ComplexV a) {
+  Hyperbolic y = hyperbolic(a.im);
+  return {cos(a.re) * y.cosh, -(sin(a.re) * y.sinh)};
+}
+
 // The greater pair of (real, imaginary) in lexicographic order.
 ComplexV greater(ComplexV a, ComplexV b) {
   V first = (a.re > b.re) | ((a.re == b.re) & (a.im > b.im));
@@ -196,12 +245,9 @@ bool complexOp(OpCode op, llvm::ArrayRef<ComplexV> x, ComplexV* result) {
     case OpCode::Shlo_AbsOp:
       *result = {hypotenuse(a.re, a.im), {}};
       return true;
-    case OpCode::Shlo_SignOp: {
-      V magnitude = hypotenuse(a.re, a.im);
-      V zero = magnitude == 0.0;
-      *result = {select(zero, 0.0, a.re / magnitude), select(zero, 0.0, a.im / magnitude)};
+    case OpCode::Shlo_SignOp:
+      *result = sign(a);
       return true;
-    }
     case OpCode::Shlo_ExpOp:
       *result = exponential(a);
       return true;
@@ -220,47 +266,24 @@ bool complexOp(OpCode op, llvm::ArrayRef<ComplexV> x, ComplexV* result) {
     case OpCode::Shlo_RsqrtOp:
       *result = divide({a.re.k(1.0), a.re.k(0.0)}, squareRoot(a));
       return true;
-    case OpCode::Shlo_CbrtOp: {
-      ComplexV l = logarithm(a);
-      *result = exponential({l.re * (1.0 / 3), l.im * (1.0 / 3)});
-      V zero = (a.re == 0.0) & (a.im == 0.0);
-      *result = {select(zero, 0.0, result->re), select(zero, 0.0, result->im)};
+    case OpCode::Shlo_CbrtOp:
+      *result = cubeRoot(a);
       return true;
-    }
-    case OpCode::Shlo_LogisticOp: {
-      // 1 / (1 + e^-z)
-      ComplexV e = exponential({-a.re, -a.im});
-      *result = divide({a.re.k(1.0), a.re.k(0.0)}, {e.re + 1.0, e.im});
+    case OpCode::Shlo_LogisticOp:
+      *result = logistic(a);
       return true;
-    }
     case OpCode::Shlo_TanhOp:
       *result = hyperbolicTangent(a);
       return true;
     case OpCode::Shlo_TanOp:
       *result = tangent(a);
       return true;
-    case OpCode::Shlo_SineOp: {
-      // sin x cosh y + i cos x sinh y
-      V e = expm1(abs(a.im));
-      V sinh = copySign((e + e / (e + 1.0)) * 0.5, a.im);
-      sinh =
-          select(abs(a.im) > 80.0, copySign(exp(abs(a.im) - 0.69314718055994530942), a.im), sinh);
-      V half = exp(abs(a.im)) * 0.5;
-      V cosh = half + 0.25 / half;
-      *result = {sin(a.re) * cosh, cos(a.re) * sinh};
+    case OpCode::Shlo_SineOp:
+      *result = sine(a);
       return true;
-    }
-    case OpCode::Shlo_CosineOp: {
-      // cos x cosh y - i sin x sinh y
-      V e = expm1(abs(a.im));
-      V sinh = copySign((e + e / (e + 1.0)) * 0.5, a.im);
-      sinh =
-          select(abs(a.im) > 80.0, copySign(exp(abs(a.im) - 0.69314718055994530942), a.im), sinh);
-      V half = exp(abs(a.im)) * 0.5;
-      V cosh = half + 0.25 / half;
-      *result = {cos(a.re) * cosh, -(sin(a.re) * sinh)};
+    case OpCode::Shlo_CosineOp:
+      *result = cosine(a);
       return true;
-    }
     case OpCode::Shlo_PowOp:
       *result = power(a, x[1]);
       return true;
