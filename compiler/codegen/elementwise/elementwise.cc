@@ -403,6 +403,16 @@ bool isSharedDivisor(const Val& divisor, unsigned lanes, const Level* level,
          !llvm::isa<llvm::Constant>(divisor.re);
 }
 
+// min(max(x, low), high)
+V clamp(V low, V x, V high, const ElementKind& kind) {
+  if (kind.isFloat()) return minimum(maximum(x, low), high);
+  if (kind.isBool()) return (x | low) & high;
+  llvm::IRBuilder<>& b = x.c->b;
+  const auto max = kind.isSigned ? llvm::Intrinsic::smax : llvm::Intrinsic::umax;
+  const auto min = kind.isSigned ? llvm::Intrinsic::smin : llvm::Intrinsic::umin;
+  return {x.c, b.CreateBinaryIntrinsic(min, b.CreateBinaryIntrinsic(max, x.v, low.v), high.v)};
+}
+
 V divideByShared(LoopBuilder& loops, const Val& divisor, V a) {
   const auto inside = a.c->b.saveIP();
   llvm::IRBuilder<>& b = loops.at(divisor.level);
@@ -468,20 +478,9 @@ Val Evaluator::elementwise(mlir::Operation* op, llvm::ArrayRef<Val> given) {
       return {operands[0].re, operands[1].re, level};
     case OpCode::Shlo_IsFiniteOp:
       return {(abs(re(0)) < re(0).k(std::numeric_limits<double>::infinity())).v, nullptr, level};
-    case OpCode::Shlo_ClampOp: {
-      // min(max(x, lo), hi)
-      if (kind.isFloat()) {
-        return {minimum(maximum(re(1), re(0)), re(2)).v, nullptr, level};
-      }
+    case OpCode::Shlo_ClampOp:
       if (kind.isComplex()) return fail(op, "complex numbers have no order");
-      bool isSigned = kind.isSigned && !kind.isBool();
-      if (kind.isBool()) return {((re(1) | re(0)) & re(2)).v, nullptr, level};
-      llvm::Value* low = b.CreateBinaryIntrinsic(
-          isSigned ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, operands[1].re, operands[0].re);
-      return {b.CreateBinaryIntrinsic(isSigned ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, low,
-                                      operands[2].re),
-              nullptr, level};
-    }
+      return {clamp(re(0), re(1), re(2), kind).v, nullptr, level};
     default:
       break;
   }

@@ -85,7 +85,6 @@ class LoopBuilder {
     Range range;  // of the loop variable
     int64_t multipleOf = 1;
     bool mayBeEmpty = true;
-    bool unrollNever = true;
   };
   // for (i = lo; i < hi; i += step): `body` gets i and the carried values, and returns their next
   // ones. Returns the final ones, at the current level. A loop that runs once is no loop: i is then
