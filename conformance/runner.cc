@@ -275,7 +275,7 @@ class Runner {
 
 std::vector<Result> runChecks(const std::vector<Check>& checks, const RunSettings& settings,
                               const std::function<void(const Result&)>& visit) {
-  constexpr int kMostHangs = 8;  // in a row
+  constexpr int kMaxHangs = 8;  // in a row
   std::vector<Result> results;
   auto add = [&](Result result) {
     visit(result);
@@ -299,8 +299,8 @@ std::vector<Result> runChecks(const std::vector<Check>& checks, const RunSetting
       skip(checks[i], "the plugin does not load");
     } else if (!hasClient && needsClient(checks[i])) {
       skip(checks[i], "no client can be made");
-    } else if (hangs == kMostHangs) {
-      skip(checks[i], "the plugin hung " + std::to_string(kMostHangs) + " times in a row");
+    } else if (hangs == kMaxHangs) {
+      skip(checks[i], "the plugin hung " + std::to_string(kMaxHangs) + " times in a row");
     } else {
       Result result;
       if (!runner.isRunning()) result = runner.begin({i, false, hasClient});

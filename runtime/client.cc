@@ -47,17 +47,17 @@ Status checkType(const ArrayType& type) {
 // How much of a device's memory may be used; takes the options out.
 StatusOr<MemoryShare> takeMemoryShare(AttributeMap& options) {
   MemoryShare share;
-  share.mostBytes = flagInt("ISTHMUS_MEMORY_LIMIT_BYTES");
+  share.maxBytes = flagInt("ISTHMUS_MEMORY_LIMIT_BYTES");
   if (auto option = options.find("memory_limit_bytes"); option != options.end()) {
     const auto* number = std::get_if<int64_t>(&option->second);
     if (number == nullptr) {
       return invalidArgument("client option memory_limit_bytes must be an integer");
     }
-    share.mostBytes = *number;
+    share.maxBytes = *number;
     options.erase(option);
   }
-  if (share.mostBytes < 0) {
-    return invalidArgument("the limit of device memory is ", share.mostBytes,
+  if (share.maxBytes < 0) {
+    return invalidArgument("the limit of device memory is ", share.maxBytes,
                            " bytes, expected 0 (none) or more");
   }
   double& fraction = share.fraction;

@@ -29,7 +29,7 @@ namespace isthmus {
 namespace {
 
 // Tolerances of other plugins' elementary functions, where a test is not exact.
-constexpr int64_t kLeastUlps = 4;
+constexpr int64_t kMinUlps = 4;
 // The same where sums are made, in any order: of the largest element.
 constexpr int64_t kSumUlps = 64;
 
@@ -63,7 +63,7 @@ int64_t ulpsOf(const std::vector<Check>& checks) {
         check.op->getName().getStringRef() == "check.expect_eq_const") {
       continue;
     }
-    ulps = std::max(ulps, kLeastUlps);
+    ulps = std::max(ulps, kMinUlps);
     if (auto most = check.op->getAttrOfType<mlir::IntegerAttr>("max_ulp_difference")) {
       ulps = std::max(ulps, most.getInt());
     }

@@ -130,12 +130,12 @@ void CudaQueue::release(std::string_view memoryKind, void* data, size_t bytes, D
   freeLeaving();
 }
 
-void CudaQueue::freeLeaving() { freeLeaving(kMostLookedAt); }
+void CudaQueue::freeLeaving() { freeLeaving(kMaxLookedAt); }
 
-void CudaQueue::freeLeaving(size_t mostLookedAt) {
+void CudaQueue::freeLeaving(size_t maxLookedAt) {
   std::lock_guard lock(mutex_);
   size_t waiting = 0;
-  for (size_t left = leaving_.size(); left > 0 && waiting < mostLookedAt; --left) {
+  for (size_t left = leaving_.size(); left > 0 && waiting < maxLookedAt; --left) {
     auto it = leaving_.begin();
     bool isOver = std::all_of(it->after.begin(), it->after.end(),
                               [](const DeviceEventRef& event) { return ownOf(event).isOver(); });

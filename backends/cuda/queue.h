@@ -133,7 +133,7 @@ class CudaQueue final : public DeviceQueue, private ExternalStreams {
 
   static constexpr intptr_t kDefaultStream = 1;  // CU_STREAM_LEGACY, and DLPack's number of it
   // Blocks that still wait, of those that a call looks at.
-  static constexpr size_t kMostLookedAt = 8;
+  static constexpr size_t kMaxLookedAt = 8;
 
   // Memory that waits for events before it goes. On a stream it would hold back what was released
   // later, and the memory of a long program all other.
@@ -151,7 +151,7 @@ class CudaQueue final : public DeviceQueue, private ExternalStreams {
   StatusOr<DeviceEventRef> recordCopy(Queue queue, CopyEnd end);
   // Waits for a copy that has no event.
   void settle(Queue queue, CopyEnd end);
-  void freeLeaving(size_t mostLookedAt);
+  void freeLeaving(size_t maxLookedAt);
 
   Driver& driver_;
   PinnedPool& pinned_;

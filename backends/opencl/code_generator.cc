@@ -75,12 +75,12 @@ bool isHostDevice(const DeviceFacts& facts, const TargetModel& target) {
 // A product for whose types the host has instructions that SPIR-V does not name, and vectors of 16
 // elements do not become.
 bool hasHostInstructions(mlir::Operation* op) {
-  constexpr int kFewestTerms = 4;     // as many as there are bytes in a lane
-  constexpr int64_t kLeastSide = 64;  // of less the host has other kernels
+  constexpr int kFewestTerms = 4;   // as many as there are bytes in a lane
+  constexpr int64_t kMinSide = 64;  // of less the host has other kernels
   auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op);
   if (!dot) return false;
   const SumsMatrix sums = sumsMatrixOf(dot);
-  return std::min(sums.rows, sums.cols) >= kLeastSide &&
+  return std::min(sums.rows, sums.cols) >= kMinSide &&
          linkedHostFunctions().termsAtOnce(op) >= kFewestTerms;
 }
 
@@ -103,14 +103,14 @@ bool hasHostVectors(const TargetModel& target, mlir::Operation* op) {
 // where the device is the host.
 bool isHostProduct(const DeviceFacts& facts, const TargetModel& target, mlir::Operation* op) {
   // In vectors on one thread. Without, the device takes several times as long.
-  constexpr double kLeastNs = 200'000;
-  constexpr double kLeastNsOfVectors = 50'000;
+  constexpr double kMinNs = 200'000;
+  constexpr double kMinNsOfVectors = 50'000;
   if (!isContraction(op) || !isHostDevice(facts, target)) {
     return false;
   }
   const double ns = contractionNs(target, workOf(op).products);
-  if (ns >= kLeastNs && hasHostInstructions(op)) return true;
-  return ns >= kLeastNsOfVectors && hasHostVectors(target, op);
+  if (ns >= kMinNs && hasHostInstructions(op)) return true;
+  return ns >= kMinNsOfVectors && hasHostVectors(target, op);
 }
 
 class OpenclCodegen final : public StagedCodegen {

@@ -172,7 +172,7 @@ class FewParameters : public ::testing::TestWithParam<const char*> {
     return join(count, [&](int i) { return name + std::to_string(i); });
   }
   // The most parameters of a launch.
-  static size_t mostParameters(const ProgramImage& image) {
+  static size_t maxParametersOf(const ProgramImage& image) {
     size_t most = 0;
     forEachStep(image.steps, [&](const Step& step) {
       if (auto* launch = std::get_if<KernelLaunch>(&step.what)) {
@@ -202,8 +202,8 @@ TEST_P(FewParameters, hold_for_concatenations_and_fusions) {
                        ", dim = 0 : (" + repeat(kArrays, "tensor<1x3xf32>") +
                        ") -> tensor<600x3xf32>\n"
                        "return %j, %s599 : tensor<600x3xf32>, tensor<3xf32>\n}");
-  EXPECT_GT(mostParameters(image), 2U);
-  EXPECT_LE(mostParameters(image), 128U);
+  EXPECT_GT(maxParametersOf(image), 2U);
+  EXPECT_LE(maxParametersOf(image), 128U);
   EXPECT_TRUE(image.host.functions.empty());
 }
 
@@ -230,7 +230,7 @@ TEST_P(FewParameters, hold_for_single_operations) {
                  " : " + results + "\n}) {dimensions = array<i64: 0>} : (" +
                  repeat(kArrays, array) + ", " + results + ") -> (" + results + ")\nreturn " +
                  numbered(kArrays, "%r#") + " : " + results + "\n}");
-  EXPECT_LE(mostParameters(image), 10U);
+  EXPECT_LE(maxParametersOf(image), 10U);
   EXPECT_EQ(image.host.functions.size(), 1U);
 }
 

@@ -101,8 +101,8 @@ class OpenclExecutable::Run final : public AddressStepRunner {
 
   // Nothing is enqueued that has not ended, and the host may do so little itself at once.
   bool mayHostMove(int64_t bytes) const {
-    constexpr int64_t kMostBytes = 512 << 10;
-    return bytes <= kMostBytes && commands_.empty() && before_.empty() &&
+    constexpr int64_t kMaxBytes = 512 << 10;
+    return bytes <= kMaxBytes && commands_.empty() && before_.empty() &&
            driver_.isHostAddressable();
   }
   Status copyMemory(void* to, const void* from, int64_t bytes) override;
@@ -237,12 +237,12 @@ Status OpenclExecutable::Run::stage(void* to, const void* from, int64_t bytes) {
 }
 
 Status OpenclExecutable::Run::keepPace() {
-  constexpr size_t kMostCommands = 16 * kManyCommands;
+  constexpr size_t kMaxCommands = 16 * kManyCommands;
   MemoryOrder::Command next = nextCommand();
   if (next < handedOver_ + static_cast<MemoryOrder::Command>(kManyCommands) / 4) return {};
   handedOver_ = next;
   ISTHMUS_RETURN_IF_ERROR(driver_.flush(device_, queue_));
-  if (commands_.size() < kMostCommands) return {};
+  if (commands_.size() < kMaxCommands) return {};
   ISTHMUS_RETURN_IF_ERROR(settle());
   ISTHMUS_RETURN_IF_ERROR(launches_.failure(commands_[commands_.size() / 2].await()));
   forgetOld();
@@ -268,9 +268,9 @@ Status OpenclExecutable::Run::finish() {
 }
 
 StatusOr<std::optional<std::vector<void*>>> OpenclExecutable::Run::lend(const HostCall& call) {
-  constexpr size_t kMostOthers = 8;  // what the function has besides
+  constexpr size_t kMaxOthers = 8;  // what the function has besides
   std::vector<void*> places;
-  places.reserve(call.inputs.size() + call.outputs.size() + kMostOthers);
+  places.reserve(call.inputs.size() + call.outputs.size() + kMaxOthers);
   for (const auto* all : {&call.inputs, &call.outputs}) {
     for (const Location& place : *all) places.push_back(addressOf(place));
   }
@@ -411,7 +411,7 @@ Status OpenclExecutable::build() {
   });
   // A long program fills its queue, and enqueueing it waits for its first commands.
   for (int device = 0; device < driver_.numDevices(); ++device) {
-    if (image_.steps.size() > driver_.facts(device).mostPending / 2) isCheap_ = false;
+    if (image_.steps.size() > driver_.facts(device).maxPending / 2) isCheap_ = false;
   }
   constants_.resize(static_cast<size_t>(driver_.numDevices()), nullptr);
   for (int device = 0; device < driver_.numDevices() && !image_.constants.empty(); ++device) {

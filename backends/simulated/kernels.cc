@@ -33,7 +33,7 @@ constexpr unsigned kVectorBits = 128;
 constexpr unsigned kGroupThreads = 256;
 constexpr int64_t kGroupBytes = 32 << 10;
 constexpr unsigned kSubgroupThreads = 16;
-constexpr size_t kMostBuffers = 128;  // of a kernel, as device_compiler.h promises
+constexpr size_t kMaxBuffers = 128;  // of a kernel, as device_compiler.h promises
 
 // ---- What kernels ask of the device -------------------------------------------------------------
 
@@ -171,7 +171,7 @@ class SimulatedKernels final : public DeviceKernels {
   StatusOr<DeviceEventRef> launch(int deviceId, int kernel, std::span<const DevicePlace> buffers,
                                   DeviceEvents after) const override {
     const LoadedKernel& info = code_->kernels[static_cast<size_t>(kernel)];
-    if (buffers.size() > kMostBuffers) {
+    if (buffers.size() > kMaxBuffers) {
       return internalError("kernel ", info.info.name, " has ", buffers.size(), " buffers");
     }
     std::vector<void*> pointers;

@@ -137,9 +137,9 @@ std::optional<CheapWork> cheapWorkOf(mlir::Operation* op, const CheapWorks& befo
   // Small arrays beside a large one are nothing.
   constexpr double kLittle = 1.01;
   // Additions in the time in which memory brings the element.
-  const double mostCost = static_cast<double>(elementBytes(result.getType())) *
-                          target.elementOpsPerNs / target.memoryBytesPerNs;
-  if (work.cost > mostCost || read > kLittle * bytesOf(result.getType())) return std::nullopt;
+  const double maxCost = static_cast<double>(elementBytes(result.getType())) *
+                         target.elementOpsPerNs / target.memoryBytesPerNs;
+  if (work.cost > maxCost || read > kLittle * bytesOf(result.getType())) return std::nullopt;
   return work;
 }
 
@@ -148,12 +148,12 @@ std::optional<CheapWork> cheapWorkOf(mlir::Operation* op, const CheapWorks& befo
 bool isRematerializable(mlir::Operation* op) { return isCheapWithin(op, kMaxDepth); }
 
 bool isRematerializableExpansion(mlir::Operation* op, const TargetModel& target) {
-  constexpr int64_t kLeastExpansion = 16;
+  constexpr int64_t kMinExpansion = 16;
   // Operations one after the other: each adds to what every kernel computes.
   constexpr int kMaxExpansionDepth = 2;
   if (fusionClass(op) != FusionClass::kElementwise) return false;
   const int64_t read = elementsRead(op, kMaxExpansionDepth, target);
-  return read > 0 && read <= elementCount(op->getResult(0).getType()) / kLeastExpansion;
+  return read > 0 && read <= elementCount(op->getResult(0).getType()) / kMinExpansion;
 }
 
 RecomputedOps::RecomputedOps(mlir::Block& block, const TargetModel& target) {

@@ -70,7 +70,7 @@ class FusedSteps {
  public:
   FusedSteps(codegen::KernelModule& kernels, const KernelOrigins& origins)
       : kernels_(kernels), origins_(origins), module_(kernels.module()) {
-    needs_.mostNs = target().fusedStepsNs;
+    needs_.maxNs = target().fusedStepsNs;
   }
 
   // Adds the step, which outlives this object, if one work-item can run it after the others, and
@@ -79,10 +79,9 @@ class FusedSteps {
     Needs before = needs_;
     refusal_ = kTakesLong;
     ISTHMUS_ASSIGN_OR_RETURN(bool isAdmitted, admits(step));
-    int64_t mostParameters = target().maxJoinedParameters;
-    if (target().maxParameters > 0)
-      mostParameters = std::min(mostParameters, target().maxParameters);
-    if (isAdmitted && static_cast<int64_t>(needs_.parameters.size()) > mostParameters)
+    int64_t maxParameters = target().maxJoinedParameters;
+    if (target().maxParameters > 0) maxParameters = std::min(maxParameters, target().maxParameters);
+    if (isAdmitted && static_cast<int64_t>(needs_.parameters.size()) > maxParameters)
       isAdmitted = refuse(kHasManyParameters);
     if (isAdmitted) {
       steps_.push_back(&step);
@@ -150,7 +149,7 @@ class FusedSteps {
   struct Needs {
     std::vector<Parameter> parameters;
     double ns = 0;
-    double mostNs = 0;
+    double maxNs = 0;
     int commands = 0;  // that a host would enqueue, those of each loop's round once
     int launches = 0;
     bool hasControlFlow = false;
@@ -171,13 +170,13 @@ class FusedSteps {
     if (!isCpu()) return move.to.bytes <= target().maxFusedMoveBytes;
     double ns = movedNs(target(), static_cast<double>(move.to.bytes));
     needs_.ns += ns;
-    return needs_.ns <= needs_.mostNs && (depth_ > 0 || ns <= target().enqueueNs);
+    return needs_.ns <= needs_.maxNs && (depth_ > 0 || ns <= target().enqueueNs);
   }
   StatusOr<bool> admits(const Loop& loop) {
     note(loop.predicate, false);
     // A GPU's thread takes longer than the commands of any loop.
     if (depth_ == 0 && isCpu()) {
-      needs_.mostNs = std::max(
+      needs_.maxNs = std::max(
           target().fusedStepsNs,
           needs_.ns + target().commandNs * (commandsOf(loop.condition) + commandsOf(loop.body)));
     }
@@ -380,7 +379,7 @@ void FusedSteps::takeItemNumbers(const std::string& symbol) {
 bool FusedSteps::isLittle(const KernelLaunch& launch, const KernelOrigin& origin) const {
   if (!isCpu()) {
     const codegen::KernelInfo& info = kernels_.kernels()[static_cast<size_t>(launch.kernel)];
-    return needs_.ns + origin.ns <= needs_.mostNs && info.items[0] <= target().maxFusedTiles &&
+    return needs_.ns + origin.ns <= needs_.maxNs && info.items[0] <= target().maxFusedTiles &&
            info.groupThreads == 1;
   }
   double ns = origin.ns;
@@ -388,7 +387,7 @@ bool FusedSteps::isLittle(const KernelLaunch& launch, const KernelOrigin& origin
     ns = productNs(target(), origin.op, true);
     if (depth_ == 0) ns += movedNs(target(), accessedBytes(origin.op));
   }
-  return needs_.ns + ns <= needs_.mostNs && (depth_ > 0 || ns <= target().enqueueNs);
+  return needs_.ns + ns <= needs_.maxNs && (depth_ > 0 || ns <= target().enqueueNs);
 }
 
 StatusOr<mlir::Operation*> FusedSteps::emitParts(mlir::Operation* op) {
@@ -425,7 +424,7 @@ StatusOr<bool> FusedSteps::admits(const KernelLaunch& launch) {
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     note(launch.buffers[i], i >= static_cast<size_t>(launch.inputs));
   }
-  return needs_.ns <= needs_.mostNs;
+  return needs_.ns <= needs_.maxNs;
 }
 
 void FusedSteps::emitCount(Builder& b, int64_t count, llvm::function_ref<void(llvm::Value*)> body) {

@@ -47,7 +47,7 @@ bool movesInnermost(shlo::TransposeOp transpose) {
 // as a diagonal: then lines are read whole in no order.
 bool isLookedUp(mlir::Value value) {
   constexpr size_t kMaxChain = 8;
-  constexpr int64_t kLeastShare = 2;
+  constexpr int64_t kMinShare = 2;
   llvm::SmallSetVector<mlir::Value, kMaxChain> values;
   values.insert(value);
   for (size_t i = 0; i < values.size(); ++i) {
@@ -56,9 +56,8 @@ bool isLookedUp(mlir::Value value) {
       mlir::Operation* user = use.getOwner();
       const OpFacts* facts = findOpFacts(user);
       if (facts && facts->readsPart) {
-        if (use.getOperandNumber() != 0 ||
-            elementCount(user->getResult(0).getType()) * kLeastShare >
-                elementCount(values[i].getType())) {
+        if (use.getOperandNumber() != 0 || elementCount(user->getResult(0).getType()) * kMinShare >
+                                               elementCount(values[i].getType())) {
           return false;
         }
       } else if (fusionClass(user) == FusionClass::kElementwise) {

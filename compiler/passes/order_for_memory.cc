@@ -20,7 +20,7 @@ namespace isthmus {
 namespace {
 
 // Otherwise the program's own order is as good.
-constexpr int64_t kLeastBytes = 4 << 10;
+constexpr int64_t kMinBytes = 4 << 10;
 
 bool isView(mlir::Operation* op) { return op && roleOf(op) == OpRole::kView; }
 
@@ -95,11 +95,11 @@ class Orderer {
     for (mlir::Operation& op : block_.without_terminator()) ops.push_back(&op);
     for (mlir::Operation* op : llvm::reverse(ops)) {
       const int64_t bytes = arrayBytes(op->getResults());
-      if (bytes < kLeastBytes || !(isView(op) || isMovable(op))) continue;
+      if (bytes < kMinBytes || !(isView(op) || isMovable(op))) continue;
       mlir::Operation* first = firstReader(op->getResults());
       if (!first || first == op->getNextNode()) continue;
       // A view would hold back what it is a view of.
-      if (isView(op) || bytes - bytesHeldFor(op, first) >= kLeastBytes) op->moveBefore(first);
+      if (isView(op) || bytes - bytesHeldFor(op, first) >= kMinBytes) op->moveBefore(first);
     }
   }
 
@@ -205,7 +205,7 @@ class Orderer {
     for (mlir::Value base : readBy(op)) {
       if (isOwn(base) && left(base) == 1) freed += arrayBytes(base.getType());
     }
-    return freed - arrayBytes(op->getResults()) >= kLeastBytes;
+    return freed - arrayBytes(op->getResults()) >= kMinBytes;
   }
 
   mlir::Block& block_;

@@ -77,11 +77,11 @@ class StageVerifier {
     if (stage_.share < 0 || (stage_.share > 0 && target_.device != DeviceKind::kCpu)) {
       return wrong("share must be a number of tiles, of threads of a CPU");
     }
-    constexpr double kMostUnrolled = 64;
+    constexpr double kMaxUnrolled = 64;
     for (unsigned number : stage_.unrolled) {
       auto window = mlir::dyn_cast_or_null<shlo::ReduceWindowOp>(opNumbered(fusion_, number));
-      if (!window || windowElements(window) > kMostUnrolled) {
-        return wrong("op ", number, " is no window of at most ", kMostUnrolled, " elements");
+      if (!window || windowElements(window) > kMaxUnrolled) {
+        return wrong("op ", number, " is no window of at most ", kMaxUnrolled, " elements");
       }
     }
     return {};
@@ -257,9 +257,9 @@ class StageVerifier {
 
   Status checkReduction(const ReductionSchedule& reduction, shlo::ReduceOp reduce,
                         const ReductionSchedule& chosen) const {
-    unsigned mostLanes =
+    unsigned maxLanes =
         reduction.strategy == ReductionStrategy::kGroup ? target_.groupSize : kMaxLanes;
-    if (!llvm::isPowerOf2_32(reduction.lanes) || reduction.lanes > mostLanes ||
+    if (!llvm::isPowerOf2_32(reduction.lanes) || reduction.lanes > maxLanes ||
         reduction.interleave < 1 || reduction.interleave > kMaxInterleave ||
         !llvm::isPowerOf2_32(reduction.restLanes) || reduction.restLanes > kMaxLanes ||
         reduction.restInterleave < 1 || reduction.restInterleave > kMaxInterleave) {
@@ -383,9 +383,9 @@ Status StageVerifier<AttentionStage>::checkOwn() const {
     const char* why = tileRefusal(fusion_, stage_, target_);
     return why ? wrong(why) : Status();
   }
-  constexpr int64_t kMostRows = 1024;
-  if (stage_.rows >= 1 && stage_.rows <= kMostRows) return {};
-  return wrong("chunk must be from 1 to ", kMostRows, " rows");
+  constexpr int64_t kMaxRows = 1024;
+  if (stage_.rows >= 1 && stage_.rows <= kMaxRows) return {};
+  return wrong("chunk must be from 1 to ", kMaxRows, " rows");
 }
 
 // Operations outside of fusions (compiler/schedule/data).

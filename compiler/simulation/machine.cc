@@ -63,8 +63,8 @@ class Members {
   std::vector<llvm::StringRef> known_;
 };
 
-constexpr double kLeastRate = 1;
-constexpr double kMostDevices = 1 << 20;
+constexpr double kMinRate = 1;
+constexpr double kMaxDevices = 1 << 20;
 
 Status readDevice(const llvm::json::Object& object, Machine& machine) {
   Members members(object, "device");
@@ -72,14 +72,14 @@ Status readDevice(const llvm::json::Object& object, Machine& machine) {
   for (const auto& [type, value] : *rates) {
     std::string name = llvm::StringRef(type).str();
     ISTHMUS_ASSIGN_OR_RETURN(machine.contractionFlops[name],
-                             Members(*rates, "contraction_flops").number(name, kLeastRate));
+                             Members(*rates, "contraction_flops").number(name, kMinRate));
   }
   if (!machine.contractionFlops.contains("f32")) {
     return invalidArgument("contraction_flops: no number f32");
   }
-  ISTHMUS_ASSIGN_OR_RETURN(machine.elementFlops, members.number("element_flops", kLeastRate));
+  ISTHMUS_ASSIGN_OR_RETURN(machine.elementFlops, members.number("element_flops", kMinRate));
   ISTHMUS_ASSIGN_OR_RETURN(machine.memoryBytesPerSecond,
-                           members.number("memory_bytes_per_second", kLeastRate));
+                           members.number("memory_bytes_per_second", kMinRate));
   ISTHMUS_ASSIGN_OR_RETURN(double bytes, members.number("memory_bytes", 1));
   if (bytes > 1e18) return invalidArgument("device: memory_bytes is more than 10^18");
   machine.memoryBytes = static_cast<int64_t>(bytes);
@@ -94,12 +94,12 @@ StatusOr<Link> readLink(const llvm::json::Value& value) {
   Link link;
   ISTHMUS_ASSIGN_OR_RETURN(link.name, members.text("name"));
   ISTHMUS_ASSIGN_OR_RETURN(double size, members.number("size", 1));
-  if (size > kMostDevices || size != static_cast<double>(static_cast<int64_t>(size))) {
+  if (size > kMaxDevices || size != static_cast<double>(static_cast<int64_t>(size))) {
     return invalidArgument("network: size of ", link.name, " is ", size,
                            ", expected a whole number");
   }
   link.size = static_cast<int64_t>(size);
-  ISTHMUS_ASSIGN_OR_RETURN(link.bytesPerSecond, members.number("bytes_per_second", kLeastRate));
+  ISTHMUS_ASSIGN_OR_RETURN(link.bytesPerSecond, members.number("bytes_per_second", kMinRate));
   ISTHMUS_ASSIGN_OR_RETURN(link.latencySeconds, members.number("latency_seconds", 0));
   ISTHMUS_RETURN_IF_ERROR(members.checkAllKnown());
   return link;
@@ -129,8 +129,8 @@ StatusOr<Machine> parseMachine(std::string_view json) {
   for (const llvm::json::Value& level : *levels) {
     ISTHMUS_ASSIGN_OR_RETURN(Link link, readLink(level));
     devices *= static_cast<double>(link.size);
-    if (devices > kMostDevices)
-      return invalidArgument("network: more than ", kMostDevices, " devices");
+    if (devices > kMaxDevices)
+      return invalidArgument("network: more than ", kMaxDevices, " devices");
     machine.network.push_back(std::move(link));
   }
   ISTHMUS_RETURN_IF_ERROR(members.checkAllKnown());

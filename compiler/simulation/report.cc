@@ -18,7 +18,7 @@ std::string gigabytes(int64_t bytes) {
 
 }  // namespace
 
-std::string toText(const Report& report, size_t mostSteps) {
+std::string toText(const Report& report, size_t maxSteps) {
   std::string text;
   llvm::raw_string_ostream out(text);
   int64_t used = report.argumentBytes + report.resultBytes + report.temporaryBytes;
@@ -40,7 +40,7 @@ std::string toText(const Report& report, size_t mostSteps) {
     return totalSeconds(report.steps[a]) > totalSeconds(report.steps[b]);
   });
   out << "\n     us/run  share   times  waits for   step\n";
-  for (size_t i = 0; i < std::min(mostSteps, order.size()); ++i) {
+  for (size_t i = 0; i < std::min(maxSteps, order.size()); ++i) {
     const Step& step = report.steps[order[i]];
     double share =
         report.synchronousSeconds > 0 ? totalSeconds(step) / report.synchronousSeconds : 0;
@@ -49,7 +49,7 @@ std::string toText(const Report& report, size_t mostSteps) {
     if (!step.source.empty()) out << "  (" << step.source << ")";
     out << "\n";
   }
-  if (order.size() > mostSteps) out << "  … and " << order.size() - mostSteps << " shorter steps\n";
+  if (order.size() > maxSteps) out << "  … and " << order.size() - maxSteps << " shorter steps\n";
   for (const std::string& note : report.notes) out << "note: " << note << "\n";
   return text;
 }

@@ -54,8 +54,8 @@ struct Report {
 // program of more devices than the machine has.
 StatusOr<Report> simulate(std::string_view code, std::string_view format, const Machine& machine);
 
-// A table for people, the `mostSteps` longest steps in it; a JSON object with all.
-std::string toText(const Report& report, size_t mostSteps = 20);
+// A table for people, the `maxSteps` longest steps in it; a JSON object with all.
+std::string toText(const Report& report, size_t maxSteps = 20);
 std::string toJson(const Report& report);
 
 }  // namespace isthmus::simulation

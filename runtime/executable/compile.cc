@@ -16,7 +16,7 @@ namespace isthmus {
 namespace {
 
 // With less than this, a program of the greatest depth that import lets through would overflow.
-constexpr size_t kLeastStackBytes = size_t{4} << 20;
+constexpr size_t kMinStackBytes = size_t{4} << 20;
 
 // Bytes of the calling thread's stack that are left; 0 if it cannot be known.
 size_t stackLeft() {
@@ -76,7 +76,7 @@ StatusOr<T> onCompileThread(F function) {
     (void)done.event().await();
     return result;
   }
-  if (stackLeft() < kLeastStackBytes) {
+  if (stackLeft() < kMinStackBytes) {
     return resourceExhausted("no thread can be started to compile on, and this thread's stack is ",
                              "too small");
   }

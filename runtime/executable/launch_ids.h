@@ -52,7 +52,7 @@ class LaunchIds {
     std::lock_guard lock(mutex_);
     if (counts_.size() >= sweepAt_) {
       std::erase_if(counts_, [](const auto& entry) { return entry.second.expired(); });
-      sweepAt_ = std::max(kLeastSweep, 2 * counts_.size());
+      sweepAt_ = std::max(kMinSweep, 2 * counts_.size());
     }
     std::weak_ptr<LaunchCounts>& known = counts_[{program, numDevices}];
     std::shared_ptr<LaunchCounts> counts = known.lock();
@@ -70,11 +70,11 @@ class LaunchIds {
   }
 
  private:
-  static constexpr size_t kLeastSweep = 64;
+  static constexpr size_t kMinSweep = 64;
   ForkMutex mutex_;
   std::map<std::pair<uint64_t, size_t>, std::weak_ptr<LaunchCounts>> counts_;
   std::vector<std::shared_ptr<LaunchCounts>> kept_;
-  size_t sweepAt_ = kLeastSweep;
+  size_t sweepAt_ = kMinSweep;
 };
 
 }  // namespace isthmus

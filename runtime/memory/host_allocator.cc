@@ -133,7 +133,7 @@ void* hostAllocate(size_t bytes) {
     void* data = nullptr;
     return posix_memalign(&data, kBlockAlignment, std::max<size_t>(bytes, 1)) == 0 ? data : nullptr;
   }
-  if (bytes >= kLeastLargeBytes) return central().blocks.take(bytes);
+  if (bytes >= kMinLargeBytes) return central().blocks.take(bytes);
   int index = smallClass(bytes);
   if (!ThreadCache::isAlive) return central().spans.take(index, 1);
   return threadCache.take(index);
@@ -145,7 +145,7 @@ void hostDeallocate(void* data, size_t bytes) {
     std::free(data);
     return;
   }
-  if (bytes >= kLeastLargeBytes) {
+  if (bytes >= kMinLargeBytes) {
     central().blocks.give(data, bytes);
     return;
   }

@@ -11,7 +11,7 @@
 namespace isthmus {
 
 // Blocks from here on are large.
-inline constexpr size_t kLeastLargeBytes = 32769;
+inline constexpr size_t kMinLargeBytes = 32769;
 inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 
 // Eight size classes per doubling. A fresh block costs a page fault per page, so those given back

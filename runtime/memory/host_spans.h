@@ -20,7 +20,7 @@ inline constexpr size_t kBlockAlignment = 64;
 inline constexpr size_t kLinearLimit = 1024;
 inline constexpr int kLinearClasses = kLinearLimit / kBlockAlignment;
 inline constexpr int kSmallClasses = kLinearClasses + 4 * 5;
-int smallClass(size_t bytes);  // of fewer than kLeastLargeBytes bytes
+int smallClass(size_t bytes);  // of fewer than kMinLargeBytes bytes
 size_t smallClassBytes(int index);
 
 // A chunk is a large block of kHugePageBytes; its spans serve one size class each, as long as any

@@ -35,7 +35,7 @@ int64_t limitOf(Backend& backend, int deviceId) {
 
 int64_t shareOf(int64_t bytes, const MemoryShare& share) {
   auto fraction = static_cast<int64_t>(static_cast<double>(bytes) * share.fraction);
-  return share.mostBytes > 0 ? std::min(fraction, share.mostBytes) : fraction;
+  return share.maxBytes > 0 ? std::min(fraction, share.maxBytes) : fraction;
 }
 
 StatusOr<void*> allocateOnQueue(DeviceQueue& queue, std::string_view kind, size_t bytes,

@@ -33,8 +33,8 @@ struct MemoryStats {
 
 // What a client may use of a device's memory.
 struct MemoryShare {
-  double fraction = 1;    // more than 0, at most 1
-  int64_t mostBytes = 0;  // of that; 0: all
+  double fraction = 1;   // more than 0, at most 1
+  int64_t maxBytes = 0;  // of that; 0: all
 };
 
 // Owned by the client, lives as long as it. Safe from any thread.

@@ -130,7 +130,7 @@ void swapBlocks(const char* from, char* to, int64_t a, int64_t b, int64_t blockB
 }
 
 // Operands that are reduced together cost two copies, and save a rendezvous each.
-constexpr int64_t kMostPackedBytes = int64_t{64} << 10;
+constexpr int64_t kMaxPackedBytes = int64_t{64} << 10;
 
 // The end of the operands from `first` on that are reduced together.
 int32_t endOfPack(const Collective& collective, int32_t first, int64_t width) {
@@ -138,7 +138,7 @@ int32_t endOfPack(const Collective& collective, int32_t first, int64_t width) {
   int32_t end = first;
   while (end < collective.head.numOperands) {
     bytes += collective.operands[end].elements * width;
-    if (bytes > kMostPackedBytes) break;
+    if (bytes > kMaxPackedBytes) break;
     ++end;
   }
   return std::max(end, first + 1);

@@ -40,7 +40,7 @@ std::string describe(mlir::Operation* op) {
 // the buffers of which it copies one to the other.
 struct KernelNumbers {
   int64_t tiles = 0;
-  int64_t leastTiles = 0;
+  int64_t minTiles = 0;
   int64_t copiesFrom = -1;
   int64_t copiesTo = -1;
 };
@@ -54,7 +54,7 @@ int32_t runKernels(IsthmusRun* run, const void* descriptor, void* const* buffers
     const KernelNumbers& of = numbers[i];
     if (of.copiesFrom >= 0 && buffers[of.copiesFrom] == buffers[of.copiesTo]) continue;
     auto kernel = reinterpret_cast<IsthmusKernel>(buffers[counts[0] + i]);
-    run->parallelFor(run, kernel, buffers, of.tiles, of.leastTiles);
+    run->parallelFor(run, kernel, buffers, of.tiles, of.minTiles);
   }
   return 0;
 }
@@ -72,9 +72,7 @@ constexpr const char* kRunLoop = "isthmus_rt_run_loop";
 const LibraryFunction kRunLoopFunction(kRunLoop, runLoop);
 
 // That a thread is handed; all where threads are not worth it.
-int64_t leastTiles(const KernelStage& stage) {
-  return stage.share == 0 ? stage.tiles : stage.share;
-}
+int64_t minTiles(const KernelStage& stage) { return stage.share == 0 ? stage.tiles : stage.share; }
 
 StatusOr<TableFunction> lowerFusion(ir::FusionOp fusion, LibraryContext& context) {
   std::string symbol = "kernel" + std::to_string(context.nextNumber++);
@@ -86,7 +84,7 @@ StatusOr<TableFunction> lowerFusion(ir::FusionOp fusion, LibraryContext& context
   function.function = kRunKernels;
   function.descriptor.assign(reinterpret_cast<const char*>(counts.data()), sizeof(counts));
   for (const KernelStage& stage : kernel.stages) {
-    const KernelNumbers numbers{stage.tiles, leastTiles(stage), stage.copiesFrom, stage.copiesTo};
+    const KernelNumbers numbers{stage.tiles, minTiles(stage), stage.copiesFrom, stage.copiesTo};
     function.descriptor.append(reinterpret_cast<const char*>(&numbers), sizeof(numbers));
     function.callbacks.push_back(stage.symbol);
   }

@@ -16,10 +16,10 @@ namespace {
 // About two microseconds of an H100.
 constexpr double kMinProducts = 5e8, kMinBytes = 4 << 20;
 // More than this is not taken from programs to try things in.
-constexpr size_t kMostBytes = size_t{4} << 30;
+constexpr size_t kMaxBytes = size_t{4} << 30;
 // Of one candidate's runs, and of all: those that are left then are not tried.
-constexpr int64_t kEnoughNs = 500'000, kMostNs = 400'000'000;
-constexpr int64_t kMostRuns = 16;
+constexpr int64_t kEnoughNs = 500'000, kMaxNs = 400'000'000;
+constexpr int64_t kMaxRuns = 16;
 // So long are devices given work until they run as fast as they will.
 constexpr int64_t kWarmUpNs = 2'000'000;
 // What is slower than the best by this after one run is not run again; what is to replace it must
@@ -68,7 +68,7 @@ class Timing {
     std::optional<size_t> best;
     double bestNs = 0;
     Status failure;
-    for (size_t one = 0; one < candidates_.count && spentNs_ < kMostNs; ++one) {
+    for (size_t one = 0; one < candidates_.count && spentNs_ < kMaxNs; ++one) {
       StatusOr<double> ns = timed(one, best ? std::optional(bestNs) : std::nullopt);
       if (!ns.ok()) {
         if (failure.ok()) failure = ns.status();
@@ -121,7 +121,7 @@ class Timing {
       isWarm_ = true;
     }
     const auto runs = static_cast<int64_t>(static_cast<double>(kEnoughNs) / once);
-    return average(candidate, std::clamp<int64_t>(runs, 1, kMostRuns));
+    return average(candidate, std::clamp<int64_t>(runs, 1, kMaxRuns));
   }
 
   Driver& driver_;
@@ -134,7 +134,7 @@ class Timing {
 
 }  // namespace
 
-size_t mostCandidates() {
+size_t maxCandidates() {
   return static_cast<size_t>(std::max<int64_t>(1, flagInt("ISTHMUS_CUDA_AUTOTUNE")));
 }
 
@@ -144,8 +144,7 @@ bool isWorthTiming(double products, double bytes) {
 
 StatusOr<size_t> fastestOf(Driver& driver, int device, const Candidates& candidates) {
   const std::vector<size_t>& bytes = candidates.bytes;
-  if (candidates.count <= 1 ||
-      std::accumulate(bytes.begin(), bytes.end(), size_t{0}) > kMostBytes) {
+  if (candidates.count <= 1 || std::accumulate(bytes.begin(), bytes.end(), size_t{0}) > kMaxBytes) {
     return size_t{0};
   }
   Timing timing(driver, device, candidates);

@@ -20,7 +20,7 @@ struct Candidates {
 };
 
 // How many ways of a library's are timed; 1: none, the library's first is taken.
-size_t mostCandidates();
+size_t maxCandidates();
 // Whether work of so many products of two numbers, over so many bytes, takes a GPU so long that
 // times tell anything.
 bool isWorthTiming(double products, double bytes);

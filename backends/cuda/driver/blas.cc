@@ -269,7 +269,7 @@ StatusOr<std::shared_ptr<const BlasPlan>> Blas::tunedPlan(int device, const Blas
   const double bytes = static_cast<double>(product.batches()) *
                        static_cast<double>(product.rows + product.columns) *
                        static_cast<double>(product.contracting * bytesOf(product.operands));
-  if (mostCandidates() == 1 || !isWorthTiming(product.products(), bytes)) {
+  if (maxCandidates() == 1 || !isWorthTiming(product.products(), bytes)) {
     return plan(device, product);
   }
   return tuned_.find({device, product}, [&] { return tune(device, product); });
@@ -277,7 +277,7 @@ StatusOr<std::shared_ptr<const BlasPlan>> Blas::tunedPlan(int device, const Blas
 
 StatusOr<std::shared_ptr<const BlasPlan>> Blas::tune(int device, const BlasProduct& product) {
   ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<BlasPlan> plan,
-                           makePlan(device, product, mostCandidates()));
+                           makePlan(device, product, maxCandidates()));
   const int64_t ofOperand = bytesOf(product.operands), ofResult = bytesOf(product.result);
   Candidates candidates;
   candidates.count = plan->algorithms.size();
@@ -300,17 +300,17 @@ StatusOr<std::shared_ptr<const BlasPlan>> Blas::tune(int device, const BlasProdu
 }
 
 StatusOr<std::shared_ptr<BlasPlan>> Blas::makePlan(int device, const BlasProduct& product,
-                                                   size_t mostAlgorithms) {
+                                                   size_t maxAlgorithms) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, driver_.enter(device));
   ISTHMUS_ASSIGN_OR_RETURN(void* handle, handleOf(device));
   auto plan = std::make_shared<BlasPlan>(*functions_);
   plan->product = product;
   ISTHMUS_RETURN_IF_ERROR(describe(*functions_, product, *plan));
   int found = 0;
-  plan->algorithms.resize(mostAlgorithms);
+  plan->algorithms.resize(maxAlgorithms);
   auto ask = [&] {
     return functions_->Heuristics(handle, plan->operation, plan->a, plan->b, plan->d, plan->d,
-                                  plan->preference, static_cast<int>(mostAlgorithms),
+                                  plan->preference, static_cast<int>(maxAlgorithms),
                                   plan->algorithms.data(), &found);
   };
   int code = ask();
@@ -319,7 +319,7 @@ StatusOr<std::shared_ptr<BlasPlan>> Blas::makePlan(int device, const BlasProduct
   const bool isRefused = code == kInvalidValue || code == kArchMismatch || code == kNotSupported;
   if (isRefused) found = 0;
   if (!isRefused) ISTHMUS_RETURN_IF_ERROR(check(code, "cublasLtMatmulAlgoGetHeuristic"));
-  plan->algorithms.resize(std::min(static_cast<size_t>(std::max(found, 0)), mostAlgorithms));
+  plan->algorithms.resize(std::min(static_cast<size_t>(std::max(found, 0)), maxAlgorithms));
   std::erase_if(plan->algorithms, [](const Heuristic& one) { return one.state != kSuccess; });
   if (plan->algorithms.empty()) {
     return unimplemented("cuBLASLt has no algorithm for a product of ", product.rows, " by ",

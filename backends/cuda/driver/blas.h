@@ -47,7 +47,7 @@ class Blas {
   Blas(std::unique_ptr<BlasFunctions> functions, Driver& driver);
   StatusOr<void*> handleOf(int device);
   StatusOr<std::shared_ptr<BlasPlan>> makePlan(int device, const BlasProduct& product,
-                                               size_t mostAlgorithms);
+                                               size_t maxAlgorithms);
   StatusOr<std::shared_ptr<const BlasPlan>> tune(int device, const BlasProduct& product);
   // By one of the plan's algorithms.
   Status multiply(int device, Queue queue, const BlasPlan& plan, size_t algorithm, const void* lhs,

@@ -19,7 +19,7 @@ constexpr size_t kKeptShare = 4;
 
 constexpr int kOldestCapability = 80;
 constexpr size_t kLogBytes = 16 << 10;
-constexpr size_t kMostKeptEvents = 1024;
+constexpr size_t kMaxKeptEvents = 1024;
 constexpr std::chrono::microseconds kLongestSpin{30};
 // With work that frees memory, but may wait for the launch that needs it.
 constexpr std::chrono::seconds kPatience{5};
@@ -236,7 +236,7 @@ Status Driver::check(int device, CUresult code, const char* call) {
 }
 
 Status Driver::setLost(int device, const Status& status) {
-  constexpr size_t kMostNamed = 3;
+  constexpr size_t kMaxNamed = 3;
   Device& one = *devices_[device];
   std::string text = "device " + std::to_string(device) +
                      " was lost by an earlier error: " + std::string(status.message());
@@ -245,7 +245,7 @@ Status Driver::setLost(int device, const Status& status) {
     text += "; it was at" + at;
   } else {
     std::lock_guard lock(one.underWayMutex);
-    for (size_t i = 0; i < std::min(one.underWay.size(), kMostNamed); ++i) {
+    for (size_t i = 0; i < std::min(one.underWay.size(), kMaxNamed); ++i) {
       const WorkText& what = *one.underWay[i].what;
       text += (i == 0 ? "; under way: " : "; then: ") + what.name;
       if (!what.all.empty()) rest += "\n" + what.all;
@@ -584,7 +584,7 @@ void Driver::giveBack(int device, CUevent event, bool isTimed) {
   if (!isTimed) {
     Device& one = *devices_[device];
     std::lock_guard lock(one.eventsMutex);
-    if (one.events.size() < kMostKeptEvents) {
+    if (one.events.size() < kMaxKeptEvents) {
       one.events.push_back(event);
       return;
     }

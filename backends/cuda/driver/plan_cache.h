@@ -29,7 +29,7 @@ class PlanCache {
     Made made = make();
     if (made.ok() || made.status().code() == StatusCode::kUnimplemented) {
       std::lock_guard lock(mutex_);
-      if (known_.size() >= kMostKnown) known_.clear();
+      if (known_.size() >= kMaxKnown) known_.clear();
       // Who asked at the same time has the same one.
       return known_.emplace(key, made).first->second;
     }
@@ -38,7 +38,7 @@ class PlanCache {
 
  private:
   // More than the programs of a process have of different ones; a plan has about a KiB.
-  static constexpr size_t kMostKnown = 4096;
+  static constexpr size_t kMaxKnown = 4096;
 
   std::mutex mutex_;
   std::map<Key, Made> known_;

@@ -21,11 +21,11 @@ namespace {
 constexpr size_t kNamedKernels = 8;
 
 // Launches and copies that a graph may have: each is memory of the driver, and of the device.
-constexpr int64_t kMostRecorded = 4096;
+constexpr int64_t kMaxRecorded = 4096;
 constexpr int64_t kScratchAlignment = 256;
 
 // Of a run whose steps are enqueued without reading what the device computes, and without the host:
-// how many launches and copies; kMostRecorded + 1 for more. Else none.
+// how many launches and copies; kMaxRecorded + 1 for more. Else none.
 std::optional<int64_t> countStraight(const std::vector<Step>& steps) {
   int64_t count = 0;
   for (const Step& step : steps) {
@@ -33,13 +33,13 @@ std::optional<int64_t> countStraight(const std::vector<Step>& steps) {
     if (const Loop* loop = std::get_if<Loop>(&step.what)) {
       std::optional<int64_t> body = countStraight(loop->body);
       if (loop->rounds < 0 || !body) return std::nullopt;
-      more = loop->rounds > kMostRecorded && *body > 0 ? kMostRecorded + 1 : *body * loop->rounds;
+      more = loop->rounds > kMaxRecorded && *body > 0 ? kMaxRecorded + 1 : *body * loop->rounds;
       more += std::ssize(loop->addressSwaps);
     } else if (std::holds_alternative<HostCall>(step.what) ||
                std::holds_alternative<Branch>(step.what)) {
       return std::nullopt;
     }
-    count = std::min(count + more, kMostRecorded + 1);
+    count = std::min(count + more, kMaxRecorded + 1);
   }
   return count;
 }
@@ -140,7 +140,7 @@ class CudaExecutable::Run final : public AddressStepRunner {
   Status noteTimes(size_t count);
 
   // Steps whose times nobody has asked for; more are waited for.
-  static constexpr size_t kMostTimed = 1024;
+  static constexpr size_t kMaxTimed = 1024;
   struct TimedStep {
     int32_t step = -1;
     bool continuesOperation = false;
@@ -173,7 +173,7 @@ Status CudaExecutable::Run::timed(int32_t step, bool continuesOperation,
   ISTHMUS_RETURN_IF_ERROR(enqueue());
   ISTHMUS_ASSIGN_OR_RETURN(one.end, driver_.recordTimed(device_, queue_));
   timed_.push_back(std::move(one));
-  return timed_.size() < kMostTimed ? Status() : noteTimes(kMostTimed / 2);
+  return timed_.size() < kMaxTimed ? Status() : noteTimes(kMaxTimed / 2);
 }
 
 Status CudaExecutable::Run::noteTimes(size_t count) {
@@ -353,7 +353,7 @@ StatusOr<const CudaExecutable::OnDevice*> CudaExecutable::on(int device) const {
 void CudaExecutable::planRuns() {
   std::optional<int64_t> count = countStraight(image_.steps);
   isStraight_ = count.has_value();
-  isShort_ = isStraight_ && *count <= kMostRecorded;
+  isShort_ = isStraight_ && *count <= kMaxRecorded;
   usesGraphs_ = isShort_ && flagBool("ISTHMUS_CUDA_GRAPHS") && !driver_.marksWork();
   usedScratchBytes_ = image_.scratchBytes;
   if (int64_t swapped = swappedBytes(image_.steps); swapped > 0) {

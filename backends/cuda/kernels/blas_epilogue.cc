@@ -36,8 +36,8 @@ bool isAbout(Value value, double number) {
 Factors factorsOf(Value value) {
   Factors factors;
   llvm::SmallVector<Value, 4> open = {value};
-  constexpr size_t kMostFactors = 8;
-  while (!open.empty() && factors.size() < kMostFactors) {
+  constexpr size_t kMaxFactors = 8;
+  while (!open.empty() && factors.size() < kMaxFactors) {
     Value one = open.pop_back_val();
     if (auto product = one.getDefiningOp<shlo::MulOp>()) {
       open.append({product.getLhs(), product.getRhs()});

@@ -19,7 +19,7 @@ constexpr size_t kKeptShare = 8;
 // Of a CPU's memory, this part is left to the host.
 constexpr uint64_t kHostShare = 8;
 // Of one size and in use: about what the second level of a CPU's caches has.
-constexpr size_t kMostCachedBytes = 2 << 20;
+constexpr size_t kMaxCachedBytes = 2 << 20;
 
 // Of memory of the process that drivers of CPUs hand out, whose small pages kernels that stream
 // through it wait for.
@@ -120,7 +120,7 @@ DeviceFacts readFacts(const Library& library, const std::string& platform, cl_de
   facts.vectorBits = 32 * reader.number<cl_uint>(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
   // Where a thousand commands are pending, Intel's driver for CPUs loses events: what waits for one
   // fails with CL_INVALID_EVENT, or the process ends.
-  if (facts.isCpu && platform.starts_with("Intel")) facts.mostPending = 256;
+  if (facts.isCpu && platform.starts_with("Intel")) facts.maxPending = 256;
   return facts;
 }
 
@@ -246,11 +246,11 @@ Status CommandQueue::flush() { return check(library_.Flush(queue_), "clFlush"); 
 
 Status CommandQueue::makeRoom() {
   std::lock_guard lock(mutex_);
-  if (pending_.size() < mostPending_) return {};
+  if (pending_.size() < maxPending_) return {};
   std::erase_if(pending_, [](const CommandEvent& event) { return event.isOver(); });
-  if (pending_.size() <= mostPending_ / 2) return {};
+  if (pending_.size() <= maxPending_ / 2) return {};
   ISTHMUS_RETURN_IF_ERROR(flush());
-  for (; pending_.size() > mostPending_ / 2; pending_.pop_front()) (void)pending_.front().await();
+  for (; pending_.size() > maxPending_ / 2; pending_.pop_front()) (void)pending_.front().await();
   return {};
 }
 
@@ -356,7 +356,7 @@ StatusOr<std::unique_ptr<CommandQueue>> Driver::makeQueue(int physical, cl_queue
   cl_command_queue queue =
       library_.CreateCommandQueueWithProperties(context_, devices_[physical], properties, &code);
   ISTHMUS_RETURN_IF_ERROR(check(code, "clCreateCommandQueueWithProperties"));
-  return std::make_unique<CommandQueue>(library_, queue, facts_[physical].mostPending);
+  return std::make_unique<CommandQueue>(library_, queue, facts_[physical].maxPending);
 }
 
 Status Driver::makeQueues(int queues) {
@@ -481,7 +481,7 @@ std::vector<CommandEvent> Driver::usersOfKept(const Block& block) const {
   auto found = kept_.find(block);
   if (!facts_[block.physical].isCpu || found == kept_.end()) return {};
   const std::vector<Kept>& all = found->second;
-  if (all.size() * block.bytes < kMostCachedBytes) return {};
+  if (all.size() * block.bytes < kMaxCachedBytes) return {};
   return all.front().after;
 }
 
@@ -565,12 +565,12 @@ StatusOr<CommandEvent> Driver::enqueueMarker(CommandQueue& queue, std::span<cons
 
 Status Driver::WaitList::add(Driver& driver, CommandQueue& queue, CommandEvents after) {
   // Drivers have limits that they do not tell.
-  constexpr size_t kMostEvents = 128;
+  constexpr size_t kMaxEvents = 128;
   for (const CommandEvent& event : after) handles_.push_back(event.handle());
-  while (handles_.size() > kMostEvents) {
+  while (handles_.size() > kMaxEvents) {
     std::vector<cl_event> joined;
-    for (size_t begin = 0; begin < handles_.size(); begin += kMostEvents) {
-      size_t count = std::min(kMostEvents, handles_.size() - begin);
+    for (size_t begin = 0; begin < handles_.size(); begin += kMaxEvents) {
+      size_t count = std::min(kMaxEvents, handles_.size() - begin);
       ISTHMUS_ASSIGN_OR_RETURN(
           CommandEvent event,
           driver.enqueueMarker(queue, std::span(handles_).subspan(begin, count)));

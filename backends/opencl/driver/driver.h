@@ -54,7 +54,7 @@ struct DeviceFacts {
   unsigned computeUnits = 1;
   unsigned vectorBits = 0;  // of the registers that its compiler makes vectors for
   // How many commands of a queue may be pending at a time.
-  size_t mostPending = 4096;
+  size_t maxPending = 4096;
 
   // What code for the device depends on.
   std::string identity() const;
@@ -103,8 +103,8 @@ using CommandEvents = std::span<const CommandEvent>;
 // A queue of the driver, with a bound on its pending commands.
 class CommandQueue {
  public:
-  CommandQueue(const Library& library, cl_command_queue queue, size_t mostPending)
-      : library_(library), queue_(queue), mostPending_(mostPending) {}
+  CommandQueue(const Library& library, cl_command_queue queue, size_t maxPending)
+      : library_(library), queue_(queue), maxPending_(maxPending) {}
   CommandQueue(const CommandQueue&) = delete;
   CommandQueue& operator=(const CommandQueue&) = delete;
 
@@ -119,7 +119,7 @@ class CommandQueue {
  private:
   const Library& library_;
   const cl_command_queue queue_;
-  const size_t mostPending_;
+  const size_t maxPending_;
   std::mutex mutex_;
   std::deque<CommandEvent> pending_;  // and some that are over; oldest first
 };

@@ -12,7 +12,7 @@ namespace isthmus {
 namespace {
 
 constexpr size_t kBlockBytes = 64;
-constexpr size_t kLeastKeyBytes = 32;
+constexpr size_t kMinKeyBytes = 32;
 
 std::string sha256(std::string_view a, std::string_view b) {
   llvm::SHA256 hash;
@@ -29,9 +29,9 @@ StatusOr<std::string> cacheKey() {
   if (path.empty()) return std::string();
   std::ifstream file(path, std::ios::binary);
   std::string key{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (key.size() >= kLeastKeyBytes) return key;
+  if (key.size() >= kMinKeyBytes) return key;
   return failedPrecondition("ISTHMUS_CACHE_KEY_FILE=", path, ": expected a readable file of at ",
-                            "least ", kLeastKeyBytes, " bytes, got ", key.size());
+                            "least ", kMinKeyBytes, " bytes, got ", key.size());
 }
 
 std::string authenticationCode(std::string_view key, std::string_view message) {

@@ -67,7 +67,7 @@ MeshSharding withoutOtherBlockBounds(MeshSharding from, const MeshSharding& to,
 }
 
 // Bytes: what moves less is not worth a longer program, on any machine.
-constexpr double kLeastCostOfRemade = 16;
+constexpr double kMinCostOfRemade = 16;
 // How many operations are done anew, one upon the other.
 constexpr int kMaxDepthOfRemade = 6;
 
@@ -281,7 +281,7 @@ double LocalValues::costOfRemaking(Value original, const MeshSharding& sharding,
 Value LocalValues::remade(Value original, const MeshSharding& sharding, double cost,
                           mlir::Location location) {
   // Steps that move nothing are no reason.
-  if (cost < kLeastCostOfRemade || !sharding.unreduced.empty()) return nullptr;
+  if (cost < kMinCostOfRemade || !sharding.unreduced.empty()) return nullptr;
   auto block = llvm::cast<RankedTensorType>(blockType(original.getType(), sharding));
   if (auto iota = original.getDefiningOp<shlo::IotaOp>()) {
     return spmd_.iota(block, static_cast<int64_t>(iota.getIotaDimension()), sharding, location);

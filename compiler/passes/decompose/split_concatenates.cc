@@ -31,14 +31,14 @@ struct SplitConcatenatesPass : impl::SplitConcatenatesPassBase<SplitConcatenates
   using SplitConcatenatesPassBase::SplitConcatenatesPassBase;
 
   void runOnOperation() override {
-    const auto mostOperands = static_cast<size_t>(most);
-    if (mostOperands < 2) return;
+    const auto maxOperands = static_cast<size_t>(most);
+    if (maxOperands < 2) return;
     llvm::SmallVector<shlo::ConcatenateOp> ops;
     getOperation().walk([&](shlo::ConcatenateOp op) {
-      if (op.getInputs().size() > mostOperands) ops.push_back(op);
+      if (op.getInputs().size() > maxOperands) ops.push_back(op);
     });
     for (shlo::ConcatenateOp op : ops) {
-      op.getInputsMutable().assign(concatenateGroups(op, op.getInputs(), mostOperands));
+      op.getInputsMutable().assign(concatenateGroups(op, op.getInputs(), maxOperands));
     }
   }
 };

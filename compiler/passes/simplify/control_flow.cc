@@ -197,7 +197,7 @@ struct MergeEqualCarried : mlir::OpRewritePattern<shlo::WhileOp> {
  private:
   // Of what computes the next values: more is hardly computed twice, and has other operations in
   // common.
-  static constexpr int kMostOperations = 8;
+  static constexpr int kMaxOperations = 8;
 
   static bool areEqual(shlo::WhileOp op, unsigned first, unsigned second) {
     mlir::Value init = op.getOperands()[first], other = op.getOperands()[second];
@@ -224,7 +224,7 @@ struct MergeEqualCarried : mlir::OpRewritePattern<shlo::WhileOp> {
     auto isEither = [&](mlir::Value value) { return value == first || value == second; };
     if (a == b || (isEither(a) && isEither(b))) return true;
     mlir::Operation *of = a.getDefiningOp(), *other = b.getDefiningOp();
-    if (!of || !other || ++operations > kMostOperations) return false;
+    if (!of || !other || ++operations > kMaxOperations) return false;
     if (of->getName() != other->getName() || of->getNumRegions() > 0 ||
         !mlir::isMemoryEffectFree(of) || of->getAttrDictionary() != other->getAttrDictionary() ||
         of->getNumOperands() != other->getNumOperands() || a.getType() != b.getType() ||

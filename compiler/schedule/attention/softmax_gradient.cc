@@ -22,7 +22,7 @@ enum Symbol { kExponential, kSum, kOther, kWeightedSum };
 using Monomial = std::array<int, 4>;
 using Polynomial = std::map<Monomial, double>;
 
-constexpr size_t kMostTerms = 16;
+constexpr size_t kMaxTerms = 16;
 
 Polynomial plus(const Polynomial& a, const Polynomial& b, double factor) {
   Polynomial sum = a;
@@ -43,7 +43,7 @@ std::optional<Polynomial> times(const Polynomial& a, const Polynomial& b, int po
       product[both] += power < 0 ? x / y : x * y;
     }
   }
-  if (product.size() > kMostTerms) return std::nullopt;
+  if (product.size() > kMaxTerms) return std::nullopt;
   return product;
 }
 

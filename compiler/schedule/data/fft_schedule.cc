@@ -10,12 +10,12 @@ namespace {
 // Of larger prime factors, each point is a sum of its own; sizes with still larger ones are the
 // host's, which has an algorithm for them.
 constexpr int64_t kMaxRadix = 256;
-constexpr int64_t kMostLength = int64_t{1} << 24;
-constexpr int64_t kMostTransformed = int64_t{1} << 40;
+constexpr int64_t kMaxLength = int64_t{1} << 24;
+constexpr int64_t kMaxTransformed = int64_t{1} << 40;
 // Points of a group's lines together.
-constexpr int64_t kMostGroupPoints = 4096;
+constexpr int64_t kMaxGroupPoints = 4096;
 // Of a thread for one factor, which it has in registers, in an edited schedule.
-constexpr int64_t kMostThreadPoints = 256;
+constexpr int64_t kMaxThreadPoints = 256;
 
 // Products of primes that a thread transforms in registers, or larger primes; empty if one is too
 // large.
@@ -29,7 +29,7 @@ llvm::SmallVector<int64_t, 4> factorsOf(int64_t size) {
   while (!primes.empty()) {
     int64_t factor = primes.pop_back_val();
     for (size_t i = primes.size(); i-- > 0;) {
-      if (factor * primes[i] > kMostFftPoints) continue;
+      if (factor * primes[i] > kMaxFftPoints) continue;
       factor *= primes[i];
       primes.erase(primes.begin() + static_cast<std::ptrdiff_t>(i));
     }
@@ -45,7 +45,7 @@ int64_t localBytesOf(const FftShape& shape, const FftDim& dim, int64_t lines) {
 }
 
 bool fitsGroup(const FftShape& shape, const FftDim& dim, int64_t lines, const TargetModel& target) {
-  return dim.size <= kMostGroupPoints && lines <= kMostGroupPoints / dim.size &&
+  return dim.size <= kMaxGroupPoints && lines <= kMaxGroupPoints / dim.size &&
          localBytesOf(shape, dim, lines) <= target.localBytes;
 }
 
@@ -56,7 +56,7 @@ std::string groupFftRefusal(const FftShape& shape, const FftDim& dim,
   if (factors.size() < 2) return "there is one factor";
   if (!fitsGroup(shape, dim, 1, target)) return "a line does not fit a group's memory";
   const int64_t largest = *llvm::max_element(factors);
-  if (largest <= kMostFftPoints) return "";
+  if (largest <= kMaxFftPoints) return "";
   return "a factor of " + std::to_string(largest) + " does not fit a thread's registers";
 }
 
@@ -96,7 +96,7 @@ std::string stageRefusal(const FftShape& shape, const FftDim& dim, const FftStag
     return "threads must be at most " + std::to_string(target.groupSize);
   }
   const int64_t points = llvm::divideCeilSigned(stage.lines * dim.size, stage.groupThreads);
-  return points <= kMostThreadPoints ? "" : "the points do not fit the threads' registers";
+  return points <= kMaxThreadPoints ? "" : "the points do not fit the threads' registers";
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ StatusOr<FftShape> fftShapeOf(shlo::FftOp op) {
     return unimplemented("no kernel transforms no elements");
   }
   shape.largest = std::max(operand.getNumElements(), result.getNumElements());
-  if (shape.largest > kMostTransformed) {
+  if (shape.largest > kMaxTransformed) {
     return unimplemented("no kernel transforms so many elements");
   }
   const int64_t rank = operand.getRank();
@@ -136,7 +136,7 @@ StatusOr<FftShape> fftShapeOf(shlo::FftOp op) {
     if (!dim.fromReal && !dim.toReal && sizes[static_cast<size_t>(d)] != dim.size) {
       return unimplemented("no kernel transforms a part of a dimension");
     }
-    if (dim.size > kMostLength) {
+    if (dim.size > kMaxLength) {
       return unimplemented("no kernel transforms a dimension of ", dim.size);
     }
     for (int64_t other = 0; other < rank; ++other) {

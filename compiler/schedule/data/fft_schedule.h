@@ -33,7 +33,7 @@ struct FftShape {
 StatusOr<FftShape> fftShapeOf(shlo::FftOp op);
 
 // Points that a thread transforms in registers.
-inline constexpr int64_t kMostFftPoints = 16;
+inline constexpr int64_t kMaxFftPoints = 16;
 // After so many points in a group's memory one is left out: those that lie apart by a power of two
 // are then in different banks.
 inline constexpr int64_t kFftBanks = 16;

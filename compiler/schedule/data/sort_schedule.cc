@@ -6,7 +6,7 @@
 namespace isthmus {
 namespace {
 
-constexpr int64_t kMostTile = 4096, kLeastTile = 256;
+constexpr int64_t kMaxSortTile = 4096, kMinSortTile = 256;
 // Elements that a thread sorts in registers.
 constexpr int64_t kSortedRun = 8;
 // Tiles of less than this are not made smaller to have more of them.
@@ -14,10 +14,10 @@ constexpr int64_t kEnoughTile = 1024;
 // Of a work-item in global memory: elements that are sorted by insertion, and of what is merged.
 constexpr int64_t kInsertedRun = 16, kStretch = 16;
 // What an edited schedule may say: a thread has as many values in registers at a time.
-constexpr int64_t kMostSortedRun = 16, kMostGrain = 32;
-constexpr int64_t kMostInsertedRun = 64, kMostStretch = 4096;
+constexpr int64_t kMaxSortedRun = 16, kMaxGrain = 32;
+constexpr int64_t kMaxInsertedRun = 64, kMaxStretch = 4096;
 // Of larger arrays, the arithmetic on sizes need not fit.
-constexpr int64_t kMostSorted = int64_t{1} << 40;
+constexpr int64_t kMaxSorted = int64_t{1} << 40;
 
 int64_t wholeRow(const SortShape& shape) {
   return static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(shape.length)));
@@ -39,12 +39,12 @@ bool isPower(int64_t value) {
 std::string chooseTile(const SortShape& shape, const TargetModel& target, SortStage* stage,
                        std::string* reason) {
   if (!target.hasGroups()) return "the device has none";
-  int64_t elements = kMostTile;
+  int64_t elements = kMaxSortTile;
   while (sortBytesOf(shape, elements) > target.localBytes) elements /= 2;
   const int64_t fitting = elements;
   const int64_t all = shape.rows() * wholeRow(shape);
   while (elements > kEnoughTile && all / elements < target.enoughRows) elements /= 2;
-  if (elements < kLeastTile) return "a tile of " + std::to_string(kLeastTile) + " does not fit";
+  if (elements < kMinSortTile) return "a tile of " + std::to_string(kMinSortTile) + " does not fit";
   stage->chunk = std::min(elements, wholeRow(shape));
   stage->lines = elements / stage->chunk;
   stage->grain = elements > 2048 ? 16 : elements > 512 ? 8 : 4;
@@ -56,7 +56,7 @@ std::string chooseTile(const SortShape& shape, const TargetModel& target, SortSt
         elements < fitting
             ? "small tiles, since of " + std::to_string(fitting) + " there were " +
                   std::to_string(all / fitting) + " of " + std::to_string(target.enoughRows)
-            : "tiles are as large as groups' memory holds, up to " + std::to_string(kMostTile);
+            : "tiles are as large as groups' memory holds, up to " + std::to_string(kMaxSortTile);
   }
   return "";
 }
@@ -69,9 +69,9 @@ std::string tileRefusalOf(const SortShape& shape, const SortStage& stage,
   if (stage.chunk > wholeRow(shape)) {
     return "a row has " + std::to_string(shape.length) + " elements";
   }
-  if (stage.grain > kMostGrain) return "grain must be at most " + std::to_string(kMostGrain);
-  if (stage.run > std::min({kMostSortedRun, stage.grain, stage.chunk})) {
-    return "run must be at most grain, chunk and " + std::to_string(kMostSortedRun);
+  if (stage.grain > kMaxGrain) return "grain must be at most " + std::to_string(kMaxGrain);
+  if (stage.run > std::min({kMaxSortedRun, stage.grain, stage.chunk})) {
+    return "run must be at most grain, chunk and " + std::to_string(kMaxSortedRun);
   }
   // Runs of one row only are merged.
   if (stage.grain > stage.chunk && stage.run != stage.chunk) {
@@ -99,7 +99,7 @@ StatusOr<SortShape> sortShapeOf(shlo::SortOp op) {
     int64_t& part = d < sorted ? shape.outer : d == sorted ? shape.length : shape.inner;
     part *= type.getDimSize(d);
   }
-  if (type.getNumElements() > kMostSorted) return unimplemented("a sort of so many elements");
+  if (type.getNumElements() > kMaxSorted) return unimplemented("a sort of so many elements");
   for (mlir::Value operand : op->getOperands()) {
     auto kind = elementKind(llvm::cast<mlir::RankedTensorType>(operand.getType()).getElementType());
     if (!kind) return unimplemented("no kernel sorts elements of this type");
@@ -129,12 +129,12 @@ void scheduleSort(const SortShape& shape, const TargetModel& target, SortStage* 
 std::string sortRefusal(const SortShape& shape, const SortStage& stage, const TargetModel& target) {
   if (stage.groupThreads > 1) return tileRefusalOf(shape, stage, target);
   if (stage.lines != 1) return "work-items sort rows apart";
-  if (stage.chunk != stage.run || !isPower(stage.run) || stage.run > kMostInsertedRun) {
+  if (stage.chunk != stage.run || !isPower(stage.run) || stage.run > kMaxInsertedRun) {
     return "work-items sort runs of one size, chunk and run: a power of two up to " +
-           std::to_string(kMostInsertedRun);
+           std::to_string(kMaxInsertedRun);
   }
-  if (stage.grain < stage.run || stage.grain % stage.run != 0 || stage.grain > kMostStretch) {
-    return "grain must be a multiple of run, up to " + std::to_string(kMostStretch);
+  if (stage.grain < stage.run || stage.grain % stage.run != 0 || stage.grain > kMaxStretch) {
+    return "grain must be a multiple of run, up to " + std::to_string(kMaxStretch);
   }
   return "";
 }

@@ -8,9 +8,9 @@ namespace {
 
 constexpr int64_t kLanes = 4, kUnrolled = 4;
 // A group has so many elements at least, where there are enough rows.
-constexpr int64_t kLeastPart = 4096;
+constexpr int64_t kMinPart = 4096;
 // What an edited schedule may say of loads at a time.
-constexpr int64_t kMostLoads = 16;
+constexpr int64_t kMaxLoads = 16;
 
 // Lanes and loads that suit a part of this size.
 TopKStage partOf(const SelectionShape& shape, const TargetModel& target, const TopKStage& base,
@@ -32,7 +32,7 @@ std::optional<TopKStage> chooseParts(const SelectionShape& shape, const TargetMo
   auto isFit = [&] { return Selection(shape, stage).localBytes() <= target.localBytes; };
   auto isEnough = [&] {
     return shape.rows * Selection(shape, stage).parts() >= target.enoughRows ||
-           stage.chunk <= kLeastPart;
+           stage.chunk <= kMinPart;
   };
   while (!isFit() || !isEnough()) {
     const int64_t half =
@@ -57,8 +57,8 @@ std::string partRefusal(const SelectionShape& shape, const TopKStage& stage,
   if (stage.chunk < shape.length && stage.chunk < 2 * shape.k) {
     return "a part of a row must have twice as many elements as are selected";
   }
-  if (stage.grain < 1 || stage.grain > kMostLoads) {
-    return "grain must be from 1 to " + std::to_string(kMostLoads);
+  if (stage.grain < 1 || stage.grain > kMaxLoads) {
+    return "grain must be from 1 to " + std::to_string(kMaxLoads);
   }
   const int64_t lanes = stage.lanes;
   if (lanes != 1 && (!shape.readsOperand || !llvm::isPowerOf2_64(static_cast<uint64_t>(lanes)) ||

@@ -576,7 +576,7 @@ void LoopScheduler::chooseThreads() {
 // where a group takes a square of it through its memory: where all that it reads lies so.
 bool LoopScheduler::chooseTransposedTiles() {
   // Of an element of any type.
-  constexpr int64_t kMostBytes = 16;
+  constexpr int64_t kMaxBytes = 16;
   if (!target_.hasGroups() || roots_.size() != 1 || stage_.dims.size() < 2) {
     return false;
   }
@@ -591,7 +591,7 @@ bool LoopScheduler::chooseTransposedTiles() {
   if (llvm::count_if(arguments, isLarge) != 1) return false;
   if (llvm::any_of(fusion_.getBody().front(), isOther)) return false;
   const int64_t side = std::min<int64_t>(target_.transposedSide, target_.groupSize);
-  if (side * (side + 1) * kMostBytes > target_.localBytes) return false;
+  if (side * (side + 1) * kMaxBytes > target_.localBytes) return false;
   const int64_t dim = transposedDim(root.value, spaces_[0][stage_.dims.back().last]);
   for (size_t g = 0; dim >= 0 && g + 1 < stage_.dims.size(); ++g) {
     if (spaces_[0][stage_.dims[g].last] != dim) continue;
@@ -658,8 +658,8 @@ int64_t LoopScheduler::neighbours(bool goesByCuts) {
   }
   for (const Root& root : roots_) consider(root.type());
   const int64_t lanes = std::min<int64_t>(target_.neighboursOf(widest), target_.maxVectorElements);
-  constexpr size_t kMostCuts = 16;
-  const bool isCut = goesByCuts && stage_.cuts.size() <= kMostCuts && stage_.cutsBetween(lanes);
+  constexpr size_t kMaxCuts = 16;
+  const bool isCut = goesByCuts && stage_.cuts.size() <= kMaxCuts && stage_.cutsBetween(lanes);
   isWhole = isWhole && (isCut || stage_.cuts.size() == 2);
   // Copies and fillings compute nothing of what the fusion does.
   if (stage_.kind == StageKind::kCopy || stage_.kind == StageKind::kFill)

@@ -13,9 +13,9 @@ namespace {
 constexpr int64_t kMinVectors = 2, kMaxVectors = 8;
 constexpr int64_t kScratchAlignment = 64;
 // Of the padded copy of an input, to elements of the input.
-constexpr int64_t kMostPadding = 8;
+constexpr int64_t kMaxPadding = 8;
 // Of larger arrays, the arithmetic on sizes need not fit.
-constexpr int64_t kMostElements = int64_t{1} << 28;
+constexpr int64_t kMaxElements = int64_t{1} << 28;
 
 // Rows at a time, at most `most`, so that the last tile repeats few.
 int64_t bestRows(int64_t rows, int64_t most) {
@@ -155,8 +155,8 @@ VectorContraction contractionOf(const ConvRoles& roles, const ProductKinds& kind
 std::optional<PaddedInput> paddedInputOf(const ConvRoles& roles, const ProductKinds& kinds) {
   int64_t elements = roles.batch * roles.inputFeatures;
   for (const ConvSpatialRole& s : roles.spatial) elements *= s.kernelSize == 0 ? 0 : s.inputSize;
-  if (elements == 0 || elements > kMostElements) return std::nullopt;
-  return padded(roles, kinds, kMostPadding * elements);
+  if (elements == 0 || elements > kMaxElements) return std::nullopt;
+  return padded(roles, kinds, kMaxPadding * elements);
 }
 
 int64_t tilesOf(const VectorPlan& plan) {
@@ -262,7 +262,7 @@ bool chooseVectors(const VectorContraction& p, const TargetModel& target, DotSta
 
 const char* vectorsRefusal(const VectorContraction& p, const DotStage& stage,
                            const DotStage& chosen) {
-  constexpr int64_t kMostSums = 64;  // vectors: bounds code size
+  constexpr int64_t kMaxSums = 64;  // vectors: bounds code size
   const ProductSchedule& product = stage.product;
   if (product.isSwapped != chosen.product.isSwapped ||
       product.vectorsAlongTerms != chosen.product.vectorsAlongTerms ||
@@ -284,7 +284,7 @@ const char* vectorsRefusal(const VectorContraction& p, const DotStage& stage,
   const int64_t rows = product.mixesRows ? sizeOf(p.rows) : lastRows(p);
   const int64_t width = product.vectorsAlongTerms ? 1 : stage.lanes;
   if (product.rows < 1 || product.rows > rows || product.columns < 1 ||
-      product.columns * width > sizeOf(p.columns) || product.rows * product.columns > kMostSums) {
+      product.columns * width > sizeOf(p.columns) || product.rows * product.columns > kMaxSums) {
     return "a tile has more than there is, or more than registers hold";
   }
   if (stage.grain < 1 || stage.grain > tilesOf(planOf(p, stage, 0))) {

@@ -23,7 +23,7 @@ constexpr int64_t kPreparedBytes = 6 << 20;
 constexpr int64_t kNearBytes = 256 << 10;
 constexpr int64_t kLineAlignment = 32;  // elements
 // Places of a line, as a multiple of what lies along it.
-constexpr int64_t kMostPadding = 4;
+constexpr int64_t kMaxPadding = 4;
 
 class TransposedSums {
  public:
@@ -110,7 +110,7 @@ class TransposedSums {
       const auto [residue, quotient] = startOf(x);
       stretches.try_emplace(residue, Stretch{quotient, quotient}).first->second.last = quotient;
     }
-    const int64_t most = kMostPadding * (along().inputSize + along().taps);
+    const int64_t most = kMaxPadding * (along().inputSize + along().taps);
     for (auto& [residue, stretch] : stretches) {
       stretch.place = static_cast<int64_t>(places_.size());
       if (stretch.last - stretch.first > most - stretch.place - along().taps) return false;

@@ -335,9 +335,9 @@ StatusOr<std::unique_ptr<DnnGraph>> Dnn::makeGraph(int device, void* handle,
     bytes += static_cast<double>(elements * bytesOf(convolution.type));
   }
   const bool isTuned = isWorthTiming(convolution.products(), bytes);
-  ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<DnnGraph> graph,
-                           DnnGraph::make(*graphs_, handle, convolution, workspaceBytes,
-                                          isTuned ? mostCandidates() : 1));
+  ISTHMUS_ASSIGN_OR_RETURN(
+      std::unique_ptr<DnnGraph> graph,
+      DnnGraph::make(*graphs_, handle, convolution, workspaceBytes, isTuned ? maxCandidates() : 1));
   if (graph->numPlans() > 1) {
     ISTHMUS_RETURN_IF_ERROR(tune(device, handle, convolution, *graph));
   }

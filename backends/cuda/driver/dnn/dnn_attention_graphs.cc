@@ -228,7 +228,7 @@ class AttentionGraph {
 
 // Versions before have known faults, or want another form (cudnn-frontend's sdpa_support_surface.h
 // and the node of the gradient).
-constexpr size_t kLeastVersion = 91002, kLeastGradientVersion = 91501;
+constexpr size_t kMinVersion = 91002, kMinGradientVersion = 91501;
 constexpr int64_t kFaultyKeys = 128;
 
 int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
@@ -240,8 +240,8 @@ StatusOr<std::unique_ptr<DnnAttentionGraphs>> DnnAttentionGraphs::make(
     int64_t workspaceBytes) {
   const size_t version = functions.GetVersion();
   const bool isFaulty =
-      attention.isGradient && version < kLeastGradientVersion && attention.keys % kFaultyKeys != 0;
-  if (version < kLeastVersion || isFaulty) {
+      attention.isGradient && version < kMinGradientVersion && attention.keys % kFaultyKeys != 0;
+  if (version < kMinVersion || isFaulty) {
     return unimplemented("this version of cuDNN (", version, ") does not compute it right");
   }
   std::unique_ptr<DnnAttentionGraphs> graphs(new DnnAttentionGraphs());

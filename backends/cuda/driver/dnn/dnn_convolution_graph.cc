@@ -102,14 +102,14 @@ class ConvolutionGraph {
 
 StatusOr<std::unique_ptr<DnnGraph>> DnnGraph::make(const DnnGraphFunctions& functions, void* handle,
                                                    const DnnConvolution& convolution,
-                                                   int64_t workspaceBytes, size_t mostPlans) {
+                                                   int64_t workspaceBytes, size_t maxPlans) {
   DnnGraphBuilder builder(functions, handle);
   const std::vector<void*> operations = ConvolutionGraph(builder, convolution).operations();
   DnnGraphBuilder::Limits limits;
   limits.keepsNans = convolution.epilogue.hasRelu;
   limits.roundsToTf32 = convolution.type != DnnType::kF32 || convolution.isTf32;
   limits.workspaceBytes = workspaceBytes;
-  limits.mostPlans = mostPlans;
+  limits.maxPlans = maxPlans;
   return builder.finish(operations, limits, convolution.toString());
 }
 

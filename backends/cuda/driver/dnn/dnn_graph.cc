@@ -44,12 +44,12 @@ std::unique_ptr<DnnGraphFunctions> findDnnGraphs(const SharedLibrary& library) {
 std::string DnnGraphBuilder::lastError() const {
   if (!f_.GetLastErrorString) return "";
   // Of what the engines say in turn, the last words.
-  constexpr size_t kMostShown = 600;
+  constexpr size_t kMaxShown = 600;
   std::array<char, 8192> text = {};
   f_.GetLastErrorString(text.data(), text.size() - 1);
   std::string message(text.data());
   while (!message.empty() && message.back() == '\n') message.pop_back();
-  if (message.size() > kMostShown) message = "… " + message.substr(message.size() - kMostShown);
+  if (message.size() > kMaxShown) message = "… " + message.substr(message.size() - kMaxShown);
   std::ranges::replace(message, '\n', ' ');
   return message.empty() ? "" : " (" + message + ")";
 }
@@ -151,19 +151,19 @@ StatusOr<std::unique_ptr<DnnGraph>> DnnGraphBuilder::finish(const std::vector<Op
   set(question, kHeuristicsGraph, kTypeDescriptor, graph);
   set(question, kHeuristicsMode, kTypeHeurMode, kHeurModeA);
   finalize(question);
-  std::array<Opaque, kMostEngines> configs = {};
+  std::array<Opaque, kMaxEngines> configs = {};
   for (Opaque& config : configs) config = create(kEngineConfig);
   int64_t found = 0;
   if (failure_.empty()) {
-    keep(f_.GetAttribute(question, kHeuristicsResults, kTypeDescriptor, kMostEngines, &found,
+    keep(f_.GetAttribute(question, kHeuristicsResults, kTypeDescriptor, kMaxEngines, &found,
                          configs.data()),
          "cudnnBackendGetAttribute", kHeuristics, kHeuristicsResults);
   }
   if (!failure_.empty()) return unimplemented("cuDNN describes no graph of ", what, ": ", failure_);
   std::string why = found == 0 ? lastError() : "";
-  for (int64_t i = 0; i < std::min(found, kMostEngines); ++i) {
+  for (int64_t i = 0; i < std::min(found, kMaxEngines); ++i) {
     Opaque config = configs[static_cast<size_t>(i)];
-    if (graph_->plans_.size() == limits.mostPlans) break;
+    if (graph_->plans_.size() == limits.maxPlans) break;
     if (!isAllowed(config, limits, why)) continue;
     std::optional<DnnGraph::Plan> made = plan(config, why);
     if (!made) continue;
@@ -182,10 +182,10 @@ StatusOr<std::unique_ptr<DnnGraph>> DnnGraphBuilder::finish(const std::vector<Op
 
 // What an engine's notes say of it; false if it cannot be read.
 bool DnnGraphBuilder::readNotes(Opaque engine, int name, int type, std::vector<int>& notes) {
-  notes.resize(kMostNotes);
+  notes.resize(kMaxNotes);
   int64_t count = 0;
-  if (f_.GetAttribute(engine, name, type, kMostNotes, &count, notes.data()) != 0) return false;
-  if (count < 0 || count > kMostNotes) return false;
+  if (f_.GetAttribute(engine, name, type, kMaxNotes, &count, notes.data()) != 0) return false;
+  if (count < 0 || count > kMaxNotes) return false;
   notes.resize(static_cast<size_t>(count));
   return true;
 }

@@ -40,7 +40,7 @@ class DnnGraph {
   // kUnimplemented, saying why, if there is none.
   static StatusOr<std::unique_ptr<DnnGraph>> make(const DnnGraphFunctions& functions, void* handle,
                                                   const DnnConvolution& convolution,
-                                                  int64_t workspaceBytes, size_t mostPlans = 1);
+                                                  int64_t workspaceBytes, size_t maxPlans = 1);
   ~DnnGraph();
   DnnGraph(const DnnGraph&) = delete;
   DnnGraph& operator=(const DnnGraph&) = delete;

@@ -23,7 +23,7 @@ class DnnGraphBuilder {
     bool keepsNans = false;
     bool roundsToTf32 = true;
     int64_t workspaceBytes = 0;
-    size_t mostPlans = 1;
+    size_t maxPlans = 1;
   };
   // The graph of these operations with the first engines of the heuristics' that may compute it;
   // `what` names it where there is none.
@@ -61,8 +61,8 @@ class DnnGraphBuilder {
                    Opaque t = nullptr);
 
  private:
-  static constexpr int64_t kMostEngines = 32;  // that are asked for
-  static constexpr int64_t kMostNotes = 64;    // that are read of each
+  static constexpr int64_t kMaxEngines = 32;  // that are asked for
+  static constexpr int64_t kMaxNotes = 64;    // that are read of each
 
   bool keep(int code, const char* call, int kind, int attribute = -1);
   std::string lastError() const;

@@ -221,9 +221,9 @@ ptx::FindMemory memoryOf(const ptx::Program& program, int device) {
 
 // As ptxas has it for .version 8.0 and older.
 bool hasRoomForParameters(const ptx::Program& program, std::string& problem) {
-  constexpr size_t kMostBytes = 4352;
+  constexpr size_t kMaxBytes = 4352;
   for (const auto& [name, entry] : program.entries) {
-    if (entry.parameterBytes > kMostBytes) {
+    if (entry.parameterBytes > kMaxBytes) {
       problem = "entry function '" + name + "' uses too much parameter space";
       return false;
     }

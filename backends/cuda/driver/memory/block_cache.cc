@@ -21,9 +21,9 @@ void* BlockCache::take(size_t bytes) {
 
 std::vector<void*> BlockCache::keep(void* data, size_t bytes) {
   std::lock_guard lock(mutex_);
-  if (counted(bytes) > mostBytes_) return {data};
+  if (counted(bytes) > maxBytes_) return {data};
   std::vector<void*> freed;
-  while (countedBytes_ + counted(bytes) > mostBytes_) {
+  while (countedBytes_ + counted(bytes) > maxBytes_) {
     freed.push_back(remove(blocks_.front().bytes, /*isOldest=*/true));
   }
   blocks_.push_back({data, bytes});

@@ -14,8 +14,8 @@ namespace isthmus::cuda {
 // Blocks that nothing on the device uses any more. Thread-safe.
 class BlockCache {
  public:
-  // Keeps up to `mostBytes` bytes, of which small blocks count as much as the driver gives them.
-  explicit BlockCache(size_t mostBytes) : mostBytes_(mostBytes) {}
+  // Keeps up to `maxBytes` bytes, of which small blocks count as much as the driver gives them.
+  explicit BlockCache(size_t maxBytes) : maxBytes_(maxBytes) {}
 
   // One of exactly `bytes` bytes, the one kept last, which is the caller's; null if there is none.
   void* take(size_t bytes);
@@ -35,7 +35,7 @@ class BlockCache {
   // Of a size, the oldest or the newest.
   void* remove(size_t bytes, bool isOldest);
 
-  const size_t mostBytes_;
+  const size_t maxBytes_;
   mutable std::mutex mutex_;
   size_t bytes_ = 0, countedBytes_ = 0;
   std::list<Block> blocks_;                              // the oldest first

@@ -43,7 +43,7 @@ StatusOr<PinnedPool::Block> PinnedPool::take(size_t bytes) {
       keptBytes_ -= size;
       return block;
     }
-    if (bytes_ + size > kMostBytes) {
+    if (bytes_ + size > kMaxBytes) {
       return resourceExhausted("copies have ", bytes_, " bytes of page-locked memory already");
     }
     bytes_ += size;
@@ -58,7 +58,7 @@ StatusOr<PinnedPool::Block> PinnedPool::take(size_t bytes) {
 void PinnedPool::give(void* data, size_t bytes) {
   {
     std::lock_guard lock(mutex_);
-    if (keptBytes_ + bytes <= kMostKeptBytes) {
+    if (keptBytes_ + bytes <= kMaxKeptBytes) {
       kept_[bytes].push_back(data);
       keptBytes_ += bytes;
       return;

@@ -16,9 +16,9 @@ namespace isthmus::cuda {
 class PinnedPool {
  public:
   // Of memory that nobody uses; more goes back to the system.
-  static constexpr size_t kMostKeptBytes = size_t{256} << 20;
+  static constexpr size_t kMaxKeptBytes = size_t{256} << 20;
   // Of all blocks together.
-  static constexpr size_t kMostBytes = size_t{4} << 30;
+  static constexpr size_t kMaxBytes = size_t{4} << 30;
   struct Sizes {
     // Of a copy; to lock more pages takes longer than it saves.
     size_t largestBlockBytes = size_t{1} << 30;

@@ -9,7 +9,7 @@ namespace isthmus::codegen {
 namespace {
 
 // Roots of unity up to this many are in one table; beyond, products of two.
-constexpr int64_t kMostRoots = 4096;
+constexpr int64_t kMaxRoots = 4096;
 
 }  // namespace
 
@@ -68,7 +68,7 @@ void FftWriter::store(const Line& line, llvm::Value* at, Val value) {
 }
 
 Val FftWriter::root(llvm::Value* turn) {
-  if (p_.size <= kMostRoots) return fromTable(turn, 1, p_.size);
+  if (p_.size <= kMaxRoots) return fromTable(turn, 1, p_.size);
   // About the square root of the size, so that both tables are short.
   int64_t low = int64_t{1} << llvm::Log2_64_Ceil(static_cast<uint64_t>(p_.size)) / 2;
   auto [quotient, remainder] = w_.divide(turn, low);

@@ -13,7 +13,7 @@ class ItemFft : public FftWriter {
   void emit() {
     auto [number, inner] = w_.divide(w_.item(0), p_.inner);
     line_ = {w_.item(1), inner};
-    factor_ > kMostFftPoints ? emitPoint(number) : emitPoints(number);
+    factor_ > kMaxFftPoints ? emitPoint(number) : emitPoints(number);
   }
 
  private:
@@ -58,7 +58,7 @@ class ItemFft : public FftWriter {
 OpKernel emitItemFft(const FftPass& pass, llvm::Module& module, const WorkItemForm& form,
                      const std::string& name, unsigned buffers) {
   const int64_t factor = pass.factors.front();
-  const int64_t points = factor > kMostFftPoints ? 1 : factor;
+  const int64_t points = factor > kMaxFftPoints ? 1 : factor;
   OpKernel kernel{name, {pass.size / points * pass.inner, pass.outer, 1}};
   KernelWriter writer(module, form, name, buffers, kernel.items);
   ItemFft(pass, module, writer).emit();

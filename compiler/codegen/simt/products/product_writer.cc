@@ -8,7 +8,7 @@ namespace isthmus::codegen {
 namespace {
 
 // More instructions than these are not repeated for each element that a thread has.
-constexpr size_t kMostInlined = 1024;
+constexpr size_t kMaxInlined = 1024;
 
 llvm::IRBuilder<> atEntry(llvm::Function& kernel) {
   llvm::BasicBlock& entry = kernel.getEntryBlock();
@@ -25,7 +25,7 @@ llvm::Value* makeParameterTable(llvm::Function& kernel, unsigned parameters) {
 void forEachSum(llvm::IRBuilder<>& b, const llvm::Function& epilogue,
                 llvm::ArrayRef<llvm::Value*> sums,
                 llvm::function_ref<void(llvm::Value* sum, llvm::Value* number)> place) {
-  if (epilogue.getInstructionCount() * sums.size() <= kMostInlined) {
+  if (epilogue.getInstructionCount() * sums.size() <= kMaxInlined) {
     for (auto [i, sum] : llvm::enumerate(sums)) place(sum, b.getInt64(i));
     return;
   }

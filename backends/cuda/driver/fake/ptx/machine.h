@@ -46,7 +46,7 @@ struct Launch {
 
 // In the generic address space.
 constexpr uint64_t kSharedWindow = uint64_t{1} << 56, kLocalWindow = uint64_t{2} << 56;
-constexpr size_t kMostSharedBytes = 48 << 10;
+constexpr size_t kMaxSharedBytes = 48 << 10;
 
 // A thread's copies from global to shared memory that are under way.
 struct AsyncCopies {

@@ -326,7 +326,7 @@ class Parser {
     while (ok() && peek().text.starts_with(".")) {
       std::string_view word = next().text;
       if (word == ".reqntid" || word == ".maxntid") {
-        unsigned* threads = word == ".reqntid" ? entry.requiredThreads : entry.mostThreads;
+        unsigned* threads = word == ".reqntid" ? entry.requiredThreads : entry.maxThreads;
         std::fill(threads, threads + 3, 1);
         int d = 0;
         do {

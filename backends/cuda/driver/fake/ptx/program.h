@@ -111,7 +111,7 @@ struct Entry {
   size_t parameterBytes = 0;
   size_t sharedBytes = 0;
   unsigned requiredThreads[3] = {0, 0, 0};  // 0: as many as are launched
-  unsigned mostThreads[3] = {0, 0, 0};
+  unsigned maxThreads[3] = {0, 0, 0};
 };
 
 struct Program {

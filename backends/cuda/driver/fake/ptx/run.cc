@@ -17,7 +17,7 @@ enum class State : uint8_t { kRunning, kTogether, kBarrier, kDone };
 
 constexpr int kNever = std::numeric_limits<int>::max();
 // A warp of a block that branches more often is taken for one that loops for ever: some minutes.
-constexpr uint64_t kMostSteps = uint64_t{1} << 33;
+constexpr uint64_t kMaxSteps = uint64_t{1} << 33;
 
 class Warp {
  public:
@@ -94,7 +94,7 @@ class Warp {
         ++pc;
         continue;
       }
-      if (++steps_ > kMostSteps) {
+      if (++steps_ > kMaxSteps) {
         return context_.fail(Fault::Code::kStuck, i, std::countr_zero(lanes), "loops for ever");
       }
       if (i.kind == Kind::kBranch && (active == lanes || active == 0)) {
@@ -293,9 +293,9 @@ std::string checked(const Launch& launch) {
     bool isWrong = entry.requiredThreads[0] && launch.threads[d] != entry.requiredThreads[d];
     if (isWrong) return said + "is launched with other numbers of threads than .reqntid has";
   }
-  size_t most = size_t{entry.mostThreads[0]} * entry.mostThreads[1] * entry.mostThreads[2];
+  size_t most = size_t{entry.maxThreads[0]} * entry.maxThreads[1] * entry.maxThreads[2];
   if (most > 0 && threads > most) return said + "is launched with more threads than .maxntid has";
-  if (entry.sharedBytes > kMostSharedBytes) {
+  if (entry.sharedBytes > kMaxSharedBytes) {
     return said + std::to_string(entry.sharedBytes) + " bytes of static shared memory";
   }
   return {};
