@@ -143,7 +143,7 @@ StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const Attr
 }
 
 AttributeMap CudaBackend::memoryStats(int deviceId) const {
-  queueOf(deviceId).freeLeaving();
+  queueOf(deviceId).freePending();
   MemoryUse use = driver()->memoryUse(deviceId);
   return {{"bytes_in_use", static_cast<int64_t>(use.usedBytes)},
           {"peak_bytes_in_use", static_cast<int64_t>(use.peakBytes)},

@@ -99,11 +99,11 @@ StatusOr<DeviceEventRef> recordEvent(Driver& driver, int device, Queue queue, Ru
 
 CudaQueue::CudaQueue(Driver& driver, PinnedPool& pinned, int device)
     : driver_(driver), pinned_(pinned), device_(device) {
-  driver_.onExhausted(device, [this] { freeLeaving(std::numeric_limits<size_t>::max()); });
+  driver_.onExhausted(device, [this] { freePending(std::numeric_limits<size_t>::max()); });
 }
 
 StatusOr<DeviceQueue::Block> CudaQueue::allocate(std::string_view memoryKind, size_t bytes) {
-  freeLeaving();
+  freePending();
   Block block;
   if (!isDeviceKind(memoryKind)) {
     ISTHMUS_ASSIGN_OR_RETURN(block.data, driver_.allocateHost(bytes));
@@ -125,22 +125,22 @@ void CudaQueue::release(std::string_view memoryKind, void* data, size_t bytes, D
   {
     std::lock_guard lock(mutex_);
     // In front: what was used last long ago is the likeliest to be free now.
-    leaving_.push_front({data, bytes, isDeviceKind(memoryKind), {after.begin(), after.end()}});
+    pendingFrees_.push_front({data, bytes, isDeviceKind(memoryKind), {after.begin(), after.end()}});
   }
-  freeLeaving();
+  freePending();
 }
 
-void CudaQueue::freeLeaving() { freeLeaving(kMaxLookedAt); }
+void CudaQueue::freePending() { freePending(kMaxWaiting); }
 
-void CudaQueue::freeLeaving(size_t maxLookedAt) {
+void CudaQueue::freePending(size_t maxWaiting) {
   std::lock_guard lock(mutex_);
   size_t waiting = 0;
-  for (size_t left = leaving_.size(); left > 0 && waiting < maxLookedAt; --left) {
-    auto it = leaving_.begin();
+  for (size_t left = pendingFrees_.size(); left > 0 && waiting < maxWaiting; --left) {
+    auto it = pendingFrees_.begin();
     bool isOver = std::all_of(it->after.begin(), it->after.end(),
                               [](const DeviceEventRef& event) { return ownOf(event).isOver(); });
     if (!isOver) {
-      leaving_.splice(leaving_.end(), leaving_, it);
+      pendingFrees_.splice(pendingFrees_.end(), pendingFrees_, it);
       ++waiting;
       continue;
     }
@@ -149,7 +149,7 @@ void CudaQueue::freeLeaving(size_t maxLookedAt) {
     } else {
       driver_.freeHost(it->data);
     }
-    leaving_.erase(it);
+    pendingFrees_.erase(it);
   }
 }
 

@@ -122,7 +122,7 @@ class CudaQueue final : public DeviceQueue, private ExternalStreams {
   ExternalStreams* externalStreams() override { return this; }
 
   // Frees released memory whose events have happened; the driver keeps some for allocations.
-  void freeLeaving();
+  void freePending();
 
  private:
   // The default stream: all libraries know it, and nothing of ours is on it.
@@ -133,11 +133,11 @@ class CudaQueue final : public DeviceQueue, private ExternalStreams {
 
   static constexpr intptr_t kDefaultStream = 1;  // CU_STREAM_LEGACY, and DLPack's number of it
   // Blocks that still wait, of those that a call looks at.
-  static constexpr size_t kMaxLookedAt = 8;
+  static constexpr size_t kMaxWaiting = 8;
 
   // Memory that waits for events before it goes. On a stream it would hold back what was released
   // later, and the memory of a long program all other.
-  struct Leaving {
+  struct PendingFree {
     void* data;
     size_t bytes;
     bool isDevices;
@@ -151,13 +151,13 @@ class CudaQueue final : public DeviceQueue, private ExternalStreams {
   StatusOr<DeviceEventRef> recordCopy(Queue queue, CopyEnd end);
   // Waits for a copy that has no event.
   void settle(Queue queue, CopyEnd end);
-  void freeLeaving(size_t maxLookedAt);
+  void freePending(size_t maxWaiting);
 
   Driver& driver_;
   PinnedPool& pinned_;
   int device_;
   std::mutex mutex_;
-  std::list<Leaving> leaving_;  // those looked at last come last
+  std::list<PendingFree> pendingFrees_;  // those looked at last come last
 };
 
 }  // namespace isthmus::cuda

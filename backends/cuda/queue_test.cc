@@ -110,7 +110,7 @@ TEST_F(CudaQueueTest, memory_is_freed_though_what_was_released_before_is_in_use)
   queue_->release("device", idle, 100, {});
   EXPECT_EQ(usedBytes(), 1000u);
   EXPECT_TRUE(program->await().ok());
-  queue_->freeLeaving();
+  queue_->freePending();
   EXPECT_EQ(usedBytes(), 0u);
 }
 
@@ -136,7 +136,7 @@ TEST_F(CudaQueueTest, memory_that_is_kept_goes_where_other_sizes_need_it) {
   for (size_t bytes : {1000, 600, 1000, 600}) {
     void* data = allocate(bytes);
     queue_->release("device", data, bytes, {});
-    queue_->freeLeaving();
+    queue_->freePending();
   }
   EXPECT_EQ(usedBytes(), 0u);
   EXPECT_EQ(FAKE(fake_cuda_count)("cuMemAllocAsync"), 2);
@@ -172,7 +172,7 @@ TEST_F(CudaQueueTest, nothing_is_held_back_for_ever_by_many_that_are_in_use) {
     queue_->release("device", blocks[static_cast<size_t>(i)], 10, after);
   }
   EXPECT_TRUE(copied->await().ok());
-  for (int i = 0; i < 40; ++i) queue_->freeLeaving();
+  for (int i = 0; i < 40; ++i) queue_->freePending();
   EXPECT_EQ(usedBytes(), 390u);
 }
 
