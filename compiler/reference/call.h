@@ -46,7 +46,7 @@ struct Call {
 };
 
 // Makes the tensor the next result, or returns its error.
-Status give(Call& call, StatusOr<Tensor> result);
+Status addResult(Call& call, StatusOr<Tensor> result);
 
 inline Dims toDims(llvm::ArrayRef<int64_t> dims) { return Dims(dims.begin(), dims.end()); }
 

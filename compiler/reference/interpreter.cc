@@ -52,7 +52,7 @@ StatusOr<std::vector<Tensor>> Call::runScalars(mlir::Region& region,
   return tensors;
 }
 
-Status give(Call& call, StatusOr<Tensor> result) {
+Status addResult(Call& call, StatusOr<Tensor> result) {
   if (!result.ok()) return result.status();
   call.results.push_back(std::move(result).value());
   return {};

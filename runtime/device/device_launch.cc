@@ -6,10 +6,10 @@
 
 namespace isthmus {
 
-Flight::Flight(Ref<LoadedExecutable> executable, int maxThreads)
+InFlight::InFlight(Ref<LoadedExecutable> executable, int maxThreads)
     : executable(std::move(executable)), services(this->executable->client(), maxThreads) {}
 
-Status Launch::prepareResults(Flight& flight, std::vector<DeviceEventRef>& after) {
+Status Launch::prepareResults(InFlight& flight, std::vector<DeviceEventRef>& after) {
   for (size_t i = 0; i < results_.size(); ++i) {
     int aliased = executable_->outputs_[i].aliasedParameter;
     ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, results_[i]->storage());
@@ -31,7 +31,7 @@ Status Launch::prepareResults(Flight& flight, std::vector<DeviceEventRef>& after
 
 Status Launch::enqueueProgram() {
   ISTHMUS_RETURN_IF_ERROR(device().givenUp());
-  auto flight = std::make_unique<Flight>(executable_, maxThreads());
+  auto flight = std::make_unique<InFlight>(executable_, maxThreads());
   std::vector<DeviceEventRef> after;
   flight->parameters.resize(arguments_.size());
   for (size_t i = 0; i < arguments_.size(); ++i) {
@@ -75,19 +75,19 @@ Status Launch::enqueueProgram() {
   for (BufferRef& argument : arguments_) (*argument->storage())->addUse(flight->event);
   for (BufferRef& result : results_) (*result->storage())->addUse(flight->event);
   if (scratch) scratch->addUse(flight->event);
-  flight_ = std::move(flight);
+  inFlight_ = std::move(flight);
   return {};
 }
 
-void Launch::followFlight() {
+void Launch::endWithDevice() {
   Device& device = this->device();
-  std::shared_ptr<Flight> flight = std::move(flight_);
+  std::shared_ptr<InFlight> flight = std::move(inFlight_);
   device.whenDone(Device::Lane::kLaunches, flight->event, "program " + executable_->info().name,
                   [flight, info = info_, done = done_, device = device.id()](Status end) {
                     LoadedExecutable& executable = *flight->executable;
                     bool isNamed = end.code() == StatusCode::kDeadlineExceeded;
                     if (!isNamed) end = end.withContext("program " + executable.info().name);
-                    tellEnd(executable, info, end, device);
+                    notifyEnd(executable, info, end, device);
                     whenAll(flight->definitions).onReady([flight, done, end](const Status& before) {
                       done.set(before.ok() ? end : before);
                     });

@@ -50,20 +50,20 @@ void Launch::run() {
   }
   if (status.ok()) status = runGuarded();
   bool isInFlight = work_ && status.ok();
-  if (!isInFlight) tellEnd(*executable_, info_, status, device().id());
+  if (!isInFlight) notifyEnd(*executable_, info_, status, device().id());
   // Before the results happen, so that memory is free when somebody sees that they have.
   for (BufferRef& argument : arguments_) argument->dropHold();
   for (BufferRef& result : results_) result->endWriting();
   arguments_.clear();
   results_.clear();
-  if (isInFlight) return followFlight();
+  if (isInFlight) return endWithDevice();
   if (work_) work_->fail(status);
   if (mayEndBefore) defined_.set(status);
   done_.set(std::move(status));
 }
 
-void Launch::tellEnd(LoadedExecutable& executable, const LoadedExecutable::LaunchInfo& info,
-                     const Status& status, int deviceId) {
+void Launch::notifyEnd(LoadedExecutable& executable, const LoadedExecutable::LaunchInfo& info,
+                       const Status& status, int deviceId) {
   if (info.participants > 1 || executable.isOverProcesses()) {
     InProcessCollectives& collectives = executable.client().collectives();
     if (!status.ok()) collectives.abortLaunch(info.id, status);

@@ -105,7 +105,7 @@ class Reader {
   }
 
   static unsigned argumentOf(Value value) {
-    return mlir::cast<mlir::BlockArgument>(behindViews(value)).getArgNumber();
+    return mlir::cast<mlir::BlockArgument>(stripViews(value)).getArgNumber();
   }
 
   bool readTypes(const ScoreTerms& terms) {

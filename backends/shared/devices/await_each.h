@@ -52,7 +52,7 @@ Status awaitEach(const Events& events) {
 
 // Blocks until `isOver()`, but no longer than that. Whether it is.
 template <typename IsOver>
-bool isOverIn(std::chrono::seconds limit, const IsOver& isOver) {
+bool waitAtMost(std::chrono::seconds limit, const IsOver& isOver) {
   constexpr auto kLongestSleep = std::chrono::milliseconds(5);
   const auto deadline = std::chrono::steady_clock::now() + limit;
   std::chrono::nanoseconds sleep = std::chrono::microseconds(1);
@@ -64,8 +64,8 @@ bool isOverIn(std::chrono::seconds limit, const IsOver& isOver) {
   return true;
 }
 
-// The error of what isOverIn() says no to.
-inline Status notOverIn(std::chrono::seconds limit, const std::string& what, int device) {
+// The error of what waitAtMost() gives up.
+inline Status deadlineExceeded(std::chrono::seconds limit, const std::string& what, int device) {
   return Status(StatusCode::kDeadlineExceeded,
                 what + " has not ended on device " + std::to_string(device) + " after " +
                     std::to_string(limit.count()) + " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)");
@@ -82,9 +82,9 @@ Status copyInTime(const std::string& what, int device, const std::string& bytes,
   std::unique_ptr<const std::string> own;
   if (limit.count() > 0) own = std::make_unique<const std::string>(bytes);
   ISTHMUS_ASSIGN_OR_RETURN(const auto end, enqueue(own ? own->data() : bytes.data()));
-  if (own && !isOverIn(limit, [&] { return internal::isOver(end); })) {
+  if (own && !waitAtMost(limit, [&] { return internal::isOver(end); })) {
     static_cast<void>(own.release());
-    return notOverIn(limit, what, device);
+    return deadlineExceeded(limit, what, device);
   }
   return internal::await(end);
 }

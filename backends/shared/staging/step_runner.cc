@@ -166,9 +166,9 @@ bool StepRunner::isTimed() { return flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS") > 
 
 Status StepRunner::awaitInTime(const IsOver& isOver, int64_t seconds) {
   const std::chrono::seconds limit(seconds);
-  if (isOverIn(limit, isOver)) return {};
+  if (waitAtMost(limit, isOver)) return {};
   isLate_ = true;
-  return notOverIn(limit, "a step", request_.deviceId);
+  return deadlineExceeded(limit, "a step", request_.deviceId);
 }
 
 Status StepRunner::settle() {

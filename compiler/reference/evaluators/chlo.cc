@@ -97,7 +97,7 @@ Status evaluateConstantLike(Call& call) {
   auto type = mlir::RankedTensorType::get({}, value.getType());
   ISTHMUS_ASSIGN_OR_RETURN(Tensor scalar, tensorOf(mlir::DenseElementsAttr::get(
                                               type, llvm::ArrayRef<mlir::Attribute>(value))));
-  return give(call, broadcastTo(call, scalar, call.tensor(0).dims(), {}));
+  return addResult(call, broadcastTo(call, scalar, call.tensor(0).dims(), {}));
 }
 
 // Values in descending order, NaN first; equal ones in the order that they came in.

@@ -288,12 +288,12 @@ Status evaluateCollectivePermute(Call& call) {
 
 Status evaluatePartitionId(Call& call) {
   const Process& process = call.interpreter.options().process;
-  return give(call, call.scalar(scalars::makeInteger(process.partition), ElementType::kU32));
+  return addResult(call, call.scalar(scalars::makeInteger(process.partition), ElementType::kU32));
 }
 
 Status evaluateReplicaId(Call& call) {
   const Process& process = call.interpreter.options().process;
-  return give(call, call.scalar(scalars::makeInteger(process.replica), ElementType::kU32));
+  return addResult(call, call.scalar(scalars::makeInteger(process.replica), ElementType::kU32));
 }
 
 Status evaluateInfeed(Call& call) {

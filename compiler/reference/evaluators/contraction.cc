@@ -223,7 +223,7 @@ Status evaluateDotGeneral(Call& call) {
   for (int letter : right) {
     if (letter >= lhs.rank()) out.push_back(letter);
   }
-  return give(call, einsum(call, lhs, left, rhs, right, out));
+  return addResult(call, einsum(call, lhs, left, rhs, right, out));
 }
 
 Status evaluateDot(Call& call) {
@@ -237,7 +237,7 @@ Status evaluateDot(Call& call) {
   Letters out;
   if (lhs.rank() == 2) out.push_back('m');
   if (rhs.rank() == 2) out.push_back('n');
-  return give(call, einsum(call, lhs, left, rhs, right, out));
+  return addResult(call, einsum(call, lhs, left, rhs, right, out));
 }
 
 Status evaluateEinsum(Call& call) {
@@ -245,8 +245,8 @@ Status evaluateEinsum(Call& call) {
   if (config.contains("...")) return unimplemented("an ellipsis in '", config.str(), "'");
   auto [inputs, out] = config.split("->");
   auto [left, right] = inputs.split(",");
-  return give(call, einsum(call, call.tensor(0), lettersOf(left.trim()), call.tensor(1),
-                           lettersOf(right.trim()), lettersOf(out.trim())));
+  return addResult(call, einsum(call, call.tensor(0), lettersOf(left.trim()), call.tensor(1),
+                                lettersOf(right.trim()), lettersOf(out.trim())));
 }
 
 Status evaluateUnaryEinsum(Call& call) {
@@ -254,7 +254,7 @@ Status evaluateUnaryEinsum(Call& call) {
   if (config.contains("...")) return unimplemented("an ellipsis in '", config.str(), "'");
   auto [input, out] = config.split("->");
   ISTHMUS_ASSIGN_OR_RETURN(Tensor unit, one(call, call.tensor(0).elementType()));
-  return give(
+  return addResult(
       call, einsum(call, call.tensor(0), lettersOf(input.trim()), unit, {}, lettersOf(out.trim())));
 }
 
@@ -265,13 +265,13 @@ Status evaluateConvolution(Call& call) {
     padding.assign(op.getPadding()->getValues<int64_t>().begin(),
                    op.getPadding()->getValues<int64_t>().end());
   }
-  return give(call, convolve(call, convolutionOf(op, padding)));
+  return addResult(call, convolve(call, convolutionOf(op, padding)));
 }
 
 Status evaluateDynamicConv(Call& call) {
   auto op = llvm::cast<shlo::DynamicConvOp>(call.op);
   ISTHMUS_ASSIGN_OR_RETURN(Dims padding, integersOf(call.tensor(2)));
-  return give(call, convolve(call, convolutionOf(op, padding)));
+  return addResult(call, convolve(call, convolutionOf(op, padding)));
 }
 
 }  // namespace isthmus::reference

@@ -6,7 +6,7 @@ namespace {
 
 std::vector<Value> operandsOf(Call& call) { return {call.operands.begin(), call.operands.end()}; }
 
-Status give(Call& call, StatusOr<std::vector<Value>> values) {
+Status addResult(Call& call, StatusOr<std::vector<Value>> values) {
   if (!values.ok()) return values.status();
   call.results = std::move(values).value();
   return {};
@@ -19,7 +19,7 @@ Status evaluateReturn(Call&) { return internalError("the end of a region is not 
 Status evaluateIf(Call& call) {
   auto op = llvm::cast<shlo::IfOp>(call.op);
   bool choice = call.tensor(0).integer(0) != 0;
-  return give(call, call.run(choice ? op.getTrueBranch() : op.getFalseBranch(), {}));
+  return addResult(call, call.run(choice ? op.getTrueBranch() : op.getFalseBranch(), {}));
 }
 
 Status evaluateCase(Call& call) {
@@ -27,7 +27,7 @@ Status evaluateCase(Call& call) {
   int64_t index = call.tensor(0).integer(0);
   auto count = static_cast<int64_t>(op.getBranches().size());
   if (index < 0 || index >= count) index = count - 1;
-  return give(call, call.run(op.getBranches()[static_cast<size_t>(index)], {}));
+  return addResult(call, call.run(op.getBranches()[static_cast<size_t>(index)], {}));
 }
 
 Status evaluateWhile(Call& call) {
@@ -50,12 +50,12 @@ Status evaluateIdentity(Call& call) {
 
 Status evaluateCall(Call& call) {
   auto op = llvm::cast<mlir::func::CallOp>(call.op);
-  return give(call, call.interpreter.runFunction(op.getCallee(), operandsOf(call)));
+  return addResult(call, call.interpreter.runFunction(op.getCallee(), operandsOf(call)));
 }
 
 Status evaluateComposite(Call& call) {
   auto op = llvm::cast<shlo::CompositeOp>(call.op);
-  return give(call, call.interpreter.runFunction(op.getDecomposition(), operandsOf(call)));
+  return addResult(call, call.interpreter.runFunction(op.getDecomposition(), operandsOf(call)));
 }
 
 // Nothing runs at the same time here: it is done at once, and the future holds the results.

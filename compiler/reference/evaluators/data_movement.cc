@@ -129,22 +129,22 @@ Status evaluateBroadcast(Call& call) {
     dimensions.push_back(static_cast<int64_t>(dims.size()));
     dims.push_back(size);
   }
-  return give(call, broadcastTo(call, x, dims, dimensions));
+  return addResult(call, broadcastTo(call, x, dims, dimensions));
 }
 
 Status evaluateBroadcastInDim(Call& call) {
   auto op = llvm::cast<shlo::BroadcastInDimOp>(call.op);
   auto type = llvm::cast<mlir::RankedTensorType>(op.getType());
   if (!type.hasStaticShape()) return unimplemented("a result of unknown shape");
-  return give(call, broadcastTo(call, call.tensor(0), toDims(type.getShape()),
-                                op.getBroadcastDimensions()));
+  return addResult(call, broadcastTo(call, call.tensor(0), toDims(type.getShape()),
+                                     op.getBroadcastDimensions()));
 }
 
 Status evaluateConcatenate(Call& call) {
   auto op = llvm::cast<shlo::ConcatenateOp>(call.op);
   std::vector<Tensor> parts;
   for (const Value& operand : call.operands) parts.push_back(operand.tensor);
-  return give(call, concatenated(call, parts, static_cast<int64_t>(op.getDimension())));
+  return addResult(call, concatenated(call, parts, static_cast<int64_t>(op.getDimension())));
 }
 
 Status evaluateDynamicSlice(Call& call) {
@@ -152,9 +152,9 @@ Status evaluateDynamicSlice(Call& call) {
   const Tensor& x = call.tensor(0);
   Dims dims = toDims(op.getSliceSizes());
   Index starts = clampedStarts(call, 1, x.dims(), dims);
-  return give(call, moved(call, x, dims, [&](const Index& index, Index& from) {
-                for (size_t d = 0; d < from.size(); ++d) from[d] = starts[d] + index[d];
-              }));
+  return addResult(call, moved(call, x, dims, [&](const Index& index, Index& from) {
+                     for (size_t d = 0; d < from.size(); ++d) from[d] = starts[d] + index[d];
+                   }));
 }
 
 Status evaluateDynamicUpdateSlice(Call& call) {
@@ -176,8 +176,8 @@ Status evaluateDynamicUpdateSlice(Call& call) {
 
 Status evaluatePad(Call& call) {
   auto op = llvm::cast<shlo::PadOp>(call.op);
-  return give(call, padTo(call, call.tensor(0), call.tensor(1), op.getEdgePaddingLow(),
-                          op.getEdgePaddingHigh(), op.getInteriorPadding()));
+  return addResult(call, padTo(call, call.tensor(0), call.tensor(1), op.getEdgePaddingLow(),
+                               op.getEdgePaddingHigh(), op.getInteriorPadding()));
 }
 
 Status evaluateReshape(Call& call) {
@@ -191,19 +191,19 @@ Status evaluateReshape(Call& call) {
 Status evaluateReverse(Call& call) {
   auto op = llvm::cast<shlo::ReverseOp>(call.op);
   const Tensor& x = call.tensor(0);
-  return give(call, moved(call, x, x.dims(), [&](const Index& index, Index& from) {
-                from = index;
-                for (int64_t d : op.getDimensions()) {
-                  auto at = static_cast<size_t>(d);
-                  from[at] = x.dims()[at] - 1 - index[at];
-                }
-              }));
+  return addResult(call, moved(call, x, x.dims(), [&](const Index& index, Index& from) {
+                     from = index;
+                     for (int64_t d : op.getDimensions()) {
+                       auto at = static_cast<size_t>(d);
+                       from[at] = x.dims()[at] - 1 - index[at];
+                     }
+                   }));
 }
 
 Status evaluateSlice(Call& call) {
   auto op = llvm::cast<shlo::SliceOp>(call.op);
-  return give(call, sliceOf(call, call.tensor(0), op.getStartIndices(), op.getLimitIndices(),
-                            op.getStrides()));
+  return addResult(call, sliceOf(call, call.tensor(0), op.getStartIndices(), op.getLimitIndices(),
+                                 op.getStrides()));
 }
 
 Status evaluateTranspose(Call& call) {
@@ -212,11 +212,11 @@ Status evaluateTranspose(Call& call) {
   llvm::ArrayRef<int64_t> permutation = op.getPermutation();
   Dims dims;
   for (int64_t d : permutation) dims.push_back(x.dim(d));
-  return give(call, moved(call, x, dims, [&](const Index& index, Index& from) {
-                for (size_t d = 0; d < from.size(); ++d) {
-                  from[static_cast<size_t>(permutation[d])] = index[d];
-                }
-              }));
+  return addResult(call, moved(call, x, dims, [&](const Index& index, Index& from) {
+                     for (size_t d = 0; d < from.size(); ++d) {
+                       from[static_cast<size_t>(permutation[d])] = index[d];
+                     }
+                   }));
 }
 
 // result[batch, outer, index, inner] = operand[batch, outer, index[batch, …], inner].
@@ -235,16 +235,16 @@ Status evaluateTorchIndexSelect(Call& call) {
   dims.insert(dims.end(), indices.dims().begin() + batch, indices.dims().end());
   dims.insert(dims.end(), x.dims().begin() + dimension + 1, x.dims().end());
   int64_t extra = indices.rank() - batch;
-  return give(call, moved(call, x, dims, [&](const Index& index, Index& from) {
-                Index at(index.begin(), index.begin() + batch);
-                at.insert(at.end(), index.begin() + dimension, index.begin() + dimension + extra);
-                std::copy(index.begin(), index.begin() + dimension, from.begin());
-                int64_t chosen = indices.integer(positionOf(indices.dims(), at));
-                from[static_cast<size_t>(dimension)] =
-                    std::max<int64_t>(0, std::min(chosen, x.dim(dimension) - 1));
-                std::copy(index.begin() + dimension + extra, index.end(),
-                          from.begin() + dimension + 1);
-              }));
+  return addResult(
+      call, moved(call, x, dims, [&](const Index& index, Index& from) {
+        Index at(index.begin(), index.begin() + batch);
+        at.insert(at.end(), index.begin() + dimension, index.begin() + dimension + extra);
+        std::copy(index.begin(), index.begin() + dimension, from.begin());
+        int64_t chosen = indices.integer(positionOf(indices.dims(), at));
+        from[static_cast<size_t>(dimension)] =
+            std::max<int64_t>(0, std::min(chosen, x.dim(dimension) - 1));
+        std::copy(index.begin() + dimension + extra, index.end(), from.begin() + dimension + 1);
+      }));
 }
 
 Status evaluateIota(Call& call) {

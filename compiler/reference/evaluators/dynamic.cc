@@ -25,7 +25,7 @@ StatusOr<Dims> shapeFrom(Call& call, const Tensor& shape) {
 Status evaluateDynamicBroadcastInDim(Call& call) {
   auto op = llvm::cast<shlo::DynamicBroadcastInDimOp>(call.op);
   ISTHMUS_ASSIGN_OR_RETURN(Dims dims, shapeFrom(call, call.tensor(1)));
-  return give(call, broadcastTo(call, call.tensor(0), dims, op.getBroadcastDimensions()));
+  return addResult(call, broadcastTo(call, call.tensor(0), dims, op.getBroadcastDimensions()));
 }
 
 Status evaluateDynamicGather(Call& call) {
@@ -52,7 +52,7 @@ Status evaluateDynamicPad(Call& call) {
   ISTHMUS_ASSIGN_OR_RETURN(Dims low, integersOf(call.tensor(2)));
   ISTHMUS_ASSIGN_OR_RETURN(Dims high, integersOf(call.tensor(3)));
   ISTHMUS_ASSIGN_OR_RETURN(Dims interior, integersOf(call.tensor(4)));
-  return give(call, padTo(call, call.tensor(0), call.tensor(1), low, high, interior));
+  return addResult(call, padTo(call, call.tensor(0), call.tensor(1), low, high, interior));
 }
 
 Status evaluateDynamicReshape(Call& call) {
@@ -71,13 +71,13 @@ Status evaluateRealDynamicSlice(Call& call) {
   ISTHMUS_ASSIGN_OR_RETURN(Dims starts, integersOf(call.tensor(1)));
   ISTHMUS_ASSIGN_OR_RETURN(Dims limits, integersOf(call.tensor(2)));
   ISTHMUS_ASSIGN_OR_RETURN(Dims strides, integersOf(call.tensor(3)));
-  return give(call, sliceOf(call, call.tensor(0), starts, limits, strides));
+  return addResult(call, sliceOf(call, call.tensor(0), starts, limits, strides));
 }
 
 Status evaluateGetDimensionSize(Call& call) {
   auto op = llvm::cast<shlo::GetDimensionSizeOp>(call.op);
   int64_t size = call.tensor(0).dim(static_cast<int64_t>(op.getDimension()));
-  return give(call, call.scalar(scalars::makeInteger(size), ElementType::kS32));
+  return addResult(call, call.scalar(scalars::makeInteger(size), ElementType::kS32));
 }
 
 // The array keeps what lies within the size.
@@ -92,7 +92,7 @@ Status evaluateSetDimensionSize(Call& call) {
   Dims limits = x.dims();
   limits[d] = size;
   Dims starts(limits.size(), 0), strides(limits.size(), 1);
-  return give(call, sliceOf(call, x, starts, limits, strides));
+  return addResult(call, sliceOf(call, x, starts, limits, strides));
 }
 
 }  // namespace isthmus::reference

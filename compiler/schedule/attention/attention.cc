@@ -249,7 +249,7 @@ static bool isView(mlir::Operation* op) {
          squeezedShape(op->getOperand(0).getType()) == squeezedShape(op->getResult(0).getType());
 }
 
-mlir::Value behindViews(mlir::Value value) {
+mlir::Value stripViews(mlir::Value value) {
   while (mlir::Operation* op = value.getDefiningOp()) {
     if (!isView(op)) break;
     value = op->getOperand(0);
@@ -262,7 +262,7 @@ mlir::Value behindViews(mlir::Value value) {
 static bool readsMemory(Attention& attention) {
   auto isArgument = [](mlir::Value value) { return mlir::isa<mlir::BlockArgument>(value); };
   for (mlir::Value operand : attention.operandsOfProducts()) {
-    if (!isArgument(behindViews(operand))) return false;
+    if (!isArgument(stripViews(operand))) return false;
   }
   return llvm::all_of(attention.rows->getOperands(), [&](mlir::Value value) {
     return isArgument(value) || value.getDefiningOp<shlo::DotGeneralOp>();
@@ -315,7 +315,7 @@ std::optional<Attention> attentionOf(ir::FusionOp fusion) {
   }
   for (mlir::Operation& op : block.without_terminator()) {
     const bool readsArgument =
-        isView(&op) && mlir::isa<mlir::BlockArgument>(behindViews(op.getResult(0)));
+        isView(&op) && mlir::isa<mlir::BlockArgument>(stripViews(op.getResult(0)));
     if (readsArgument && !op.use_empty()) ++parts;
   }
   if (attention.scores.empty() || (attention.products.empty() && !givesNumbers) ||
@@ -367,7 +367,7 @@ const char* attentionRefusal(Attention attention, const TargetModel& target) {
   if (const char* why = partsRefusal(attention, target)) return why;
   const bool isFused = mlir::isa<ir::FusionOp>(attention.rows->getParentOp());
   for (mlir::Value operand : attention.operandsOfProducts()) {
-    if (isFused && behindViews(operand) != operand) return "an operand is a view of another array";
+    if (isFused && stripViews(operand) != operand) return "an operand is a view of another array";
   }
   for (RowProduct& product : attention.products) {
     if (product.moves.size() != (product.transpose ? 1 : 0)) {

@@ -44,7 +44,7 @@ struct Attention {
 };
 
 // Behind what repeats elements or adds dimensions of size 1.
-mlir::Value behindViews(mlir::Value value);
+mlir::Value stripViews(mlir::Value value);
 
 // Which of a product's operands and results the runtime has room for.
 inline constexpr size_t kMaxScores = 2;

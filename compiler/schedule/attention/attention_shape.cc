@@ -26,7 +26,7 @@ void matchDims(Sizes from, Sizes to, const Each& each) {
 Strides operandStrides(mlir::Value operand) {
   mlir::Operation* view = operand.getDefiningOp();
   if (!view || !mlir::isa<shlo::BroadcastInDimOp, shlo::ReshapeOp>(view) ||
-      behindViews(operand) == operand) {
+      stripViews(operand) == operand) {
     return stridesOf(shapeOf(operand));
   }
   mlir::Value source = view->getOperand(0);

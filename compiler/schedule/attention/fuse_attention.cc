@@ -175,7 +175,7 @@ ir::FusionOp repetitionOf(mlir::Value value) {
 mlir::Operation* viewOf(mlir::Value value) {
   if (ir::FusionOp fusion = repetitionOf(value)) return &fusion.getBody().front().front();
   mlir::Operation* op = value.getDefiningOp();
-  return op && mlir::isa<shlo::ReshapeOp>(op) && behindViews(value) != value ? op : nullptr;
+  return op && mlir::isa<shlo::ReshapeOp>(op) && stripViews(value) != value ? op : nullptr;
 }
 mlir::Value viewedBy(mlir::Value value) {
   mlir::Operation* op = value.getDefiningOp();

@@ -242,10 +242,10 @@ class GradientFinder {
     if (!isOneByOne(ofScores.sums, found_.sums) || !isOneByOne(ofOther.sums, found_.features)) {
       return refuse("elements of a query, a key, a value or a result are not side by side");
     }
-    found_.query = {behindViews(scores.getLhs()), ofScores.query};
-    found_.key = {behindViews(scores.getRhs()), ofScores.key};
-    found_.result = {behindViews(other.getLhs()), ofOther.query};
-    found_.value = {behindViews(other.getRhs()), ofOther.key};
+    found_.query = {stripViews(scores.getLhs()), ofScores.query};
+    found_.key = {stripViews(scores.getRhs()), ofScores.key};
+    found_.result = {stripViews(other.getLhs()), ofOther.query};
+    found_.value = {stripViews(other.getRhs()), ofOther.key};
     std::array<bool, 3> isFound = {};
     for (auto [i, product] : llvm::enumerate(attention_.products)) {
       const bool isOfWeights = static_cast<int>(product.weights) == weights_;
@@ -283,7 +283,7 @@ class GradientFinder {
     Value operand = isLeft ? product.dot.getRhs() : product.dot.getLhs();
     if (!roundsWeights(product, isLeft)) return refuse("weights are multiplied as they are");
     const ProductStrides strides = productStridesOf(attention_, product);
-    const bool isSame = behindViews(operand) == by.memory && strides.operand == by.strides;
+    const bool isSame = stripViews(operand) == by.memory && strides.operand == by.strides;
     if (!isSame) return refuse("a gradient is multiplied by another array");
     if (strides.features.size() != 1 || strides.features[0].value != 1 ||
         strides.features[0].result != 1 || strides.features[0].size != size) {
