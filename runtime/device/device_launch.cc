@@ -6,10 +6,10 @@
 
 namespace isthmus {
 
-InFlight::InFlight(Ref<LoadedExecutable> executable, int maxThreads)
+LaunchInFlight::LaunchInFlight(Ref<LoadedExecutable> executable, int maxThreads)
     : executable(std::move(executable)), services(this->executable->client(), maxThreads) {}
 
-Status Launch::prepareResults(InFlight& flight, std::vector<DeviceEventRef>& after) {
+Status Launch::prepareResults(LaunchInFlight& flight, std::vector<DeviceEventRef>& after) {
   for (size_t i = 0; i < results_.size(); ++i) {
     int aliased = executable_->outputs_[i].aliasedParameter;
     ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, results_[i]->storage());
@@ -31,7 +31,7 @@ Status Launch::prepareResults(InFlight& flight, std::vector<DeviceEventRef>& aft
 
 Status Launch::enqueueProgram() {
   ISTHMUS_RETURN_IF_ERROR(device().givenUp());
-  auto flight = std::make_unique<InFlight>(executable_, maxThreads());
+  auto flight = std::make_unique<LaunchInFlight>(executable_, maxThreads());
   std::vector<DeviceEventRef> after;
   flight->parameters.resize(arguments_.size());
   for (size_t i = 0; i < arguments_.size(); ++i) {
@@ -81,7 +81,7 @@ Status Launch::enqueueProgram() {
 
 void Launch::endWithDevice() {
   Device& device = this->device();
-  std::shared_ptr<InFlight> flight = std::move(inFlight_);
+  std::shared_ptr<LaunchInFlight> flight = std::move(inFlight_);
   device.whenDone(Device::Lane::kLaunches, flight->event, "program " + executable_->info().name,
                   [flight, info = info_, done = done_, device = device.id()](Status end) {
                     LoadedExecutable& executable = *flight->executable;

@@ -30,8 +30,8 @@ class LaunchServices final : public RunServices {
 };
 
 // What a program uses while it is on an asynchronous device.
-struct InFlight {
-  InFlight(Ref<LoadedExecutable> executable, int maxThreads);
+struct LaunchInFlight {
+  LaunchInFlight(Ref<LoadedExecutable> executable, int maxThreads);
 
   Ref<LoadedExecutable> executable;
   Ref<ffi::LaunchUserData> userData;
@@ -63,7 +63,7 @@ class Launch final : public Task {
   Status enqueueProgram();
   // Adds to `after` what the results' memory must wait for, and gives the arguments' contents to
   // results that must have them and got other memory.
-  Status prepareResults(InFlight& flight, std::vector<DeviceEventRef>& after);
+  Status prepareResults(LaunchInFlight& flight, std::vector<DeviceEventRef>& after);
   // Ends the launch when the device has.
   void endWithDevice();
   RunRequest makeRequest(RunServices& services) const;
@@ -86,7 +86,7 @@ class Launch final : public Task {
   Promise defined_;
   Status argumentError_;
   Ref<DeviceWork> work_;  // of the results; null on synchronous devices
-  std::unique_ptr<InFlight> inFlight_;
+  std::unique_ptr<LaunchInFlight> inFlight_;
 };
 
 // The parts of one launch, which go to their queues together once all arguments of all parts are
