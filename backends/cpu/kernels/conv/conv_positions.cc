@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "backends/cpu/kernels/cache_sizes.h"
 #include "backends/cpu/kernels/conv/conv_problem.h"
 #include "backends/cpu/kernels/conv/grouped_kernels.h"
 #include "backends/cpu/kernels/gemm/gemm_domains.h"
@@ -17,11 +18,6 @@
 
 namespace isthmus::cpu {
 namespace {
-
-// Of both operands, what all tiles meet before the next part is read.
-constexpr int64_t kBlockBytes = 512 << 10;
-// Of both operands, prepared at a time: what threads find in a shared cache.
-constexpr int64_t kPreparedBytes = 6 << 20;
 
 class PositionSums {
  public:

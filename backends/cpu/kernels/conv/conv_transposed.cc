@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cpu/kernels/cache_sizes.h"
 #include "backends/cpu/kernels/conv/conv_problem.h"
 #include "backends/cpu/kernels/gemm/gemm_domains.h"
 #include "backends/cpu/kernels/parallel_for.h"
@@ -17,10 +18,6 @@
 namespace isthmus::cpu {
 namespace {
 
-// Of both operands, prepared at a time: what threads find in a shared cache.
-constexpr int64_t kPreparedBytes = 6 << 20;
-// Of both operands, what all positions along a line meet before the next lines are read.
-constexpr int64_t kNearBytes = 256 << 10;
 constexpr int64_t kLineAlignment = 32;  // elements
 // Places of a line, as a multiple of what lies along it.
 constexpr int64_t kMaxPadding = 4;
@@ -230,7 +227,7 @@ class TransposedSums {
       }
     }
     const int64_t atOnce =
-        std::max<int64_t>(1, kNearBytes / (2 * (kernels_.mr * rowStride_ + kernels_.nr * steps)));
+        std::max<int64_t>(1, kReusedBytes / (2 * (kernels_.mr * rowStride_ + kernels_.nr * steps)));
     const auto count = static_cast<int64_t>(runs.size());
     // Once where there are none, for zeros.
     for (int64_t first = 0; first == 0 || first < count; first += atOnce) {

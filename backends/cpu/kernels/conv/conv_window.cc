@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "backends/cpu/kernels/cache_sizes.h"
 #include "backends/cpu/kernels/conv/conv_problem.h"
 #include "backends/cpu/kernels/conv/grouped_kernels.h"
 #include "backends/cpu/kernels/gemm/gemm_domains.h"
@@ -18,10 +19,6 @@
 namespace isthmus::cpu {
 namespace {
 
-// Of a padded part of the input, about.
-constexpr int64_t kBoxBytes = 256 << 10;
-// Of the panel of the kernel that all positions of a task meet before the next.
-constexpr int64_t kPanelBytes = 192 << 10;
 // Of an element of the kernel that is spread for groups.
 constexpr int64_t kSumBytes = 4;
 
@@ -140,7 +137,7 @@ class WindowConv {
     for (int d = 0; d + 2 < rank_; ++d) outer_ *= axes_[d].outputSize;
     const int64_t rows = hasRows() ? axes_[rank_ - 2].outputSize : 1;
     const int64_t step = hasRows() ? axes_[rank_ - 2].windowStride : 1;
-    int64_t atOnce = std::max<int64_t>(1, kBoxBytes / std::max<int64_t>(1, rowBytes * step));
+    int64_t atOnce = std::max<int64_t>(1, kReusedBytes / std::max<int64_t>(1, rowBytes * step));
     atOnce = std::min({atOnce, rows, std::max<int64_t>(1, outer_ * rows / wanted)});
     rowBlocks_ = ceilDiv(rows, atOnce);
     blockRows_ = ceilDiv(rows, rowBlocks_);
@@ -149,8 +146,8 @@ class WindowConv {
     blockColumns_ = inner().outputSize;
     if (rows == 1 && !pads_) {
       const int64_t positions = std::max<int64_t>(
-          kernels_.mr, kBoxBytes / std::max<int64_t>(1, channels * inputBytes_ +
-                                                            p_.outputFeatures * resultBytes_));
+          kernels_.mr, kReusedBytes / std::max<int64_t>(1, channels * inputBytes_ +
+                                                               p_.outputFeatures * resultBytes_));
       const int64_t share = ceilDiv(blockColumns_ * outer_, wanted);
       blockColumns_ = std::min(blockColumns_, std::min(positions, share));
       blockColumns_ = ceilDiv(blockColumns_, kernels_.mr) * kernels_.mr;
@@ -176,7 +173,7 @@ class WindowConv {
     const int64_t features = p_.inputFeatures;
     const int64_t longest =
         accumulates_ && !groupTile_
-            ? std::max<int64_t>(1, kPanelBytes / (kernels_.nr * kernels_.elementBytes)) *
+            ? std::max<int64_t>(1, kReusedKernelBytes / (kernels_.nr * kernels_.elementBytes)) *
                   kernels_.stepsPerElement
             : INT64_MAX;
     int64_t w[kMaxConvAxes] = {};

@@ -24,6 +24,7 @@ using GroupSums = void (*)(const GemmRun* runs, int64_t count, const void* input
                            const void* kernel, int64_t kernelStep, void* result, int64_t ldc,
                            bool accumulate);
 
+// The tiles of one instruction set, for any thread.
 struct GroupKernels {
   int lanes;    // of a vector of sums
   int maxRows;  // of a tile

@@ -34,6 +34,9 @@ inline constexpr int kMaxRealFftRadix = 133;
 template <typename T>
 using FftTransform = bool (*)(const FftStages<T>& stages, T* re, T* im, T* spareRe, T* spareIm);
 
+// The steps of complex transforms, by one instruction set: of kFftLanes lines (together) or of one
+// (single). The functions are for any thread, allocate nothing and cannot fail; counts and strides
+// are in values of T, and arrays of a call do not overlap.
 template <typename T>
 struct FftKernels {
   FftTransform<T> together;

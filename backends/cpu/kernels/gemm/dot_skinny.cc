@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "backends/cpu/kernels/cache_sizes.h"
 #include "backends/cpu/kernels/gemm/dot_job.h"
 #include "backends/cpu/kernels/gemm/few_rows.h"
 #include "backends/cpu/kernels/isa.h"
@@ -76,20 +77,11 @@ Matrices transposed(const Matrices& x) {
           x.aRow, x.c, x.cCol, x.cRow, !x.swapped, x.bReadable, x.aReadable};
 }
 
-constexpr int64_t kLineBytes = 64;
-// Of each operand of a product that stays in a first-level cache.
-constexpr int64_t kTinyBytes = 16 << 10;
-// Of columns that each row reads again.
-constexpr int64_t kNearBytes = 128 << 10;
 // Of a second-level cache, the part for a left operand that each strip of columns reads again.
 constexpr int64_t kRereadParts = 4;
-// The same where the right one is near: then so many at a time, in tiles of at least so many rows.
-constexpr int64_t kRowsBytes = 256 << 10;
+// Where the right operand is near, kReusedBytes of the left one at a time meet it, in tiles of at
+// least so many rows.
 constexpr int kTallTileRows = 12;
-// Columns that are finished together, so that an epilogue finds them in cache.
-constexpr int64_t kFinishColumns = 256;
-// Of the right operand that is read at a time: its rows are on so many pages.
-constexpr int64_t kStripBytes = 1024 << 10;
 // Room for packed columns, on the stack.
 constexpr int64_t kStackBytes = 16 << 10;
 // Of rows whose terms lie apart, gathered on the stack to be multiplied with long rows where they
@@ -204,7 +196,7 @@ bool rowsShareSets(const GemmKernels& kernels, const Matrices& x) {
 // The same of the steps of an operand that are so many elements apart.
 bool stepsShareSets(const GemmKernels& kernels, int64_t steps, int64_t stride) {
   const int64_t apart = std::gcd(stride * kernels.elementBytes, kPageBytes);
-  return steps > kForeseenRows * (kPageBytes / std::max(apart, kLineBytes));
+  return steps > kForeseenRows * (kPageBytes / std::max(apart, kCacheLineBytes));
 }
 
 // Steps [k, k + kc) of all rows of the left operand, `stride` elements apart.
@@ -259,12 +251,12 @@ void runDirect(RunServices& services, const GemmKernels& kernels, ElementType ty
   // Rows that push each other out of the cache are copied, a few steps of them at a time.
   const bool wantsCopy = rowsShareSets(kernels, x) && end - begin >= 2 * nr;
   char none;
-  Scratch<char> copied(services, wantsCopy ? x.m * (kCopiedSteps * bytes + kLineBytes) : 1, &none,
-                       1);
+  Scratch<char> copied(services, wantsCopy ? x.m * (kCopiedSteps * bytes + kCacheLineBytes) : 1,
+                       &none, 1);
   const bool copies = wantsCopy && copied;
   if (copies) stepsAtOnce = std::min(stepsAtOnce, kCopiedSteps);
   const char* a = copies ? copied.data() : x.a;
-  const int64_t aRow = copies ? kCopiedSteps + kLineBytes / bytes : x.aRow;
+  const int64_t aRow = copies ? kCopiedSteps + kCacheLineBytes / bytes : x.aRow;
   const bool isFar = x.k * x.bStep * bytes > kStripBytes;
   const int64_t tiles = (x.m + mr - 1) / mr;
   const int64_t wholeEnd = inPlace ? begin + wholeColumns(kernels, end - begin) : begin;
@@ -337,7 +329,7 @@ void runRowByRow(RunServices& services, const GemmKernels& kernels, ElementType 
   const int64_t tiles = (x.m + mr - 1) / mr;
   const int64_t panelBytes = x.k * nr * bytes;
   // Each row reads these columns of b again.
-  const int64_t near = std::max<int64_t>(nr, kNearBytes / (x.k * bytes) / nr * nr);
+  const int64_t near = std::max<int64_t>(nr, kReusedColumnBytes / (x.k * bytes) / nr * nr);
   // For many rows, columns are packed whose steps push each other out of the cache. The last
   // columns are packed in any case, unless they are whole vectors.
   const bool packsAll = tiles >= kTilesToPack && stepsShareSets(kernels, x.k, x.bStep);
@@ -684,8 +676,8 @@ bool runSkinnyDot(RunServices& services, const DotProblem& problem, const DotCho
   Job job{services, kernels, p, type, form, item, 1, 1, item.n, tiny};
   const int64_t tiles = (item.m + kernels.mr - 1) / kernels.mr;
   if (const int64_t bytes = item.m * item.k * kernels.elementBytes;
-      form == DotForm::kDirect && bytes > 2 * kRowsBytes && isRightNear(kernels, item)) {
-    job.rowParts = std::min(tiles, bytes / kRowsBytes);
+      form == DotForm::kDirect && bytes > 2 * kReusedBytes && isRightNear(kernels, item)) {
+    job.rowParts = std::min(tiles, bytes / kReusedBytes);
   }
   const double work = static_cast<double>(p.batches) * static_cast<double>(item.m) *
                       static_cast<double>(item.n) * static_cast<double>(item.k);

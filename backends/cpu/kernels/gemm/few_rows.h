@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "backends/cpu/kernels/cache_sizes.h"
 #include "backends/cpu/kernels/gemm/gemm_kernels.h"
 
 namespace isthmus::cpu {
@@ -11,7 +12,6 @@ namespace isthmus::cpu {
 // rows never lie further apart than a page, for then reading it in place is cheap as well.
 inline constexpr int64_t kMaxRowTiles = 4;
 inline constexpr int64_t kMaxRowTilesOfNearRows = 5;
-inline constexpr int64_t kPageBytes = 4 << 10;
 // Rows that `dotProducts` takes at once.
 inline constexpr int64_t kMaxDotRows = 4;
 

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "backends/cpu/kernels/cache_sizes.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/parallel_for.h"
 #include "base/integer_math.h"
@@ -17,26 +18,9 @@
 namespace isthmus::cpu {
 namespace {
 
-// Long blocks save passes over the result, which measure dearer than a panel of b that spills a
-// little out of the first-level cache.
-constexpr int64_t kMaxPanelBytes = 48 << 10;
 constexpr int64_t kBlockRows = 120;
-// Columns that are finished together, so that an epilogue finds them in cache.
-constexpr int64_t kFinishColumns = 256;
 // Columns of sums that are collected at a time when the result is not of their type.
 constexpr int64_t kScratchColumns = 1024;
-// Of b, packed at a time: what the threads find in a shared cache.
-constexpr int64_t kNearBytes = int64_t{8} << 20;
-// Of the result, while the blocks of k are added to it, beside a block of a in a second-level
-// cache.
-constexpr int64_t kNearSumsBytes = 256 << 10;
-// Of sums that are collected for kernels that want them near.
-constexpr int64_t kScratchSumsBytes = 128 << 10;
-// Of a, packed for all blocks of k at a time by one thread, and by all threads together.
-constexpr int64_t kPackedRowsBytes = int64_t{4} << 20;
-constexpr int64_t kSharedRowsBytes = int64_t{16} << 20;
-// Of a block of a: what a second-level cache holds beside panels of b and sums.
-constexpr int64_t kNearRowsBytes = 900 << 10;
 // Rows of a block of a that is not packed.
 constexpr int64_t kMinRowsInPlace = 64;
 constexpr int64_t kMaxRowsInPlace = 256;
@@ -87,7 +71,7 @@ struct Plan {
   int64_t sumsColumns(int64_t rows, int64_t columns) const {
     int64_t most = kScratchColumns;
     if (kernels.wantsNearSums) {
-      most = std::clamp<int64_t>(kScratchSumsBytes / (rows * kernels.elementBytes), kernels.nr,
+      most = std::clamp<int64_t>(kNearSumsBytes / (rows * kernels.elementBytes), kernels.nr,
                                  kFinishColumns);
     }
     return std::min(columns, most / kernels.nr * kernels.nr);
@@ -214,7 +198,7 @@ void computeBlock(const Plan& plan, int64_t batch, Range rows, Range columns, co
   int64_t chunkColumns = direct ? width : plan.sumsColumns(memory.rows, width);
   if (direct && packsAllOfA && part.blockCount() > 1) {
     // The result is read and written once for each block of k: as many columns as stay near.
-    chunkColumns = std::min(chunkColumns, roundUp(kNearSumsBytes / (rowCount * elementBytes), nr));
+    chunkColumns = std::min(chunkColumns, roundUp(kReusedBytes / (rowCount * elementBytes), nr));
   }
   const TilesInUse tiles(kernels);
 
@@ -333,9 +317,9 @@ void parallel(RunServices& services, int64_t tiles, bool serial, Function functi
 int64_t rowsAtOnce(const Plan& plan) {
   const int64_t rows = plan.job.m, mr = plan.kernels.mr;
   if (!plan.isLeftInPlace) {
-    return plan.rowsBytes(rows) <= kNearRowsBytes ? rows : kBlockRows / mr * mr;
+    return plan.rowsBytes(rows) <= kBlockRowsBytes ? rows : kBlockRows / mr * mr;
   }
-  const int64_t fit = kNearRowsBytes / (plan.kBlocks * plan.panelBytes(plan.kernels.mr)) * mr;
+  const int64_t fit = kBlockRowsBytes / (plan.kBlocks * plan.panelBytes(plan.kernels.mr)) * mr;
   return std::min(rows, std::clamp(fit, kMinRowsInPlace, kMaxRowsInPlace));
 }
 
@@ -347,7 +331,7 @@ void runByColumns(Plan& plan, bool serial, int64_t splits) {
   splits = ceilDiv(job.n, perTask);
   const int64_t blockRows = rowsAtOnce(plan);
   PartSize size{0, plan.kBlocks};
-  if (job.m > blockRows) size = PartSize::choose(plan, perTask, kNearBytes / 4);
+  if (job.m > blockRows) size = PartSize::choose(plan, perTask, kPackedColumnsBytes / 4);
   parallel(plan.services, job.batches * splits, serial, [&](int64_t begin, int64_t end) {
     int64_t blockBytes = BlockMemory::bytes(plan, blockRows, perTask, size.blocks);
     Scratch<char> scratch(plan.services, blockBytes + size.bytes(plan));
@@ -402,7 +386,7 @@ void runByColumnsOfPackedRows(Plan& plan, int threads) {
 void runByRows(Plan& plan, int threads) {
   const GemmJob& job = plan.job;
   const int mr = plan.kernels.mr, nr = plan.kernels.nr;
-  const PartSize size = PartSize::choose(plan, job.n, kNearBytes);
+  const PartSize size = PartSize::choose(plan, job.n, kPackedColumnsBytes);
   // Blocks in a multiple of the threads, at least two each where they do not get too low for that,
   // of as many panels each but for one: threads wait for the one that has most.
   const int64_t rowPanels = ceilDiv(job.m, mr);
@@ -484,7 +468,8 @@ int64_t nearSplits(const Plan& plan, int threads) {
   const int64_t steps = ceilDiv(plan.job.k, plan.kernels.stepsPerElement);
   auto suits = [&](int64_t splits) {
     const int64_t columns = ceilDiv(plan.job.n, splits);
-    return columns >= kMinColumns && columns * steps * plan.kernels.elementBytes <= kNearBytes / 8;
+    return columns >= kMinColumns &&
+           columns * steps * plan.kernels.elementBytes <= kPackedColumnsBytes / 8;
   };
   // Every thread reads all of a, and writes a part of each row of the result beside another
   // thread's.
@@ -516,7 +501,7 @@ bool runGemm(RunServices& services, const GemmJob& job) {
     runByColumns(plan, false, evenSplits);
   } else if (const int64_t splits = nearSplits(plan, threads); splits > 1) {
     runByColumns(plan, false, splits);
-  } else if (plan.rowsBytes(job.m) <= kNearRowsBytes &&
+  } else if (plan.rowsBytes(job.m) <= kBlockRowsBytes &&
              plan.kBlocks * plan.rowsBytes(job.m) <= kSharedRowsBytes &&
              job.n >= 4 * plan.kernels.nr * threads) {
     runByColumnsOfPackedRows(plan, threads);

@@ -3,12 +3,11 @@
 
 #include <cstdint>
 
+#include "backends/cpu/kernels/cache_sizes.h"
 #include "backends/cpu/kernels/gemm/gemm_kernels.h"
 #include "isthmus/run_services.h"
 
 namespace isthmus::cpu {
-
-inline constexpr int64_t kCacheLineBytes = 64;
 
 // Lets the calling thread compute tiles while it lives; not within another.
 class TilesInUse {

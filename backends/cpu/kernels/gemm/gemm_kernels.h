@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "backends/cpu/kernels/cache_sizes.h"
 #include "isthmus/types.h"
 
 namespace isthmus::cpu {
@@ -36,7 +37,7 @@ inline constexpr int kPanelSlackBytes = 64;
 // Whether rowTimesMatrix takes all rows at a time of a matrix with so many, of whose first elements
 // the bytes lie so far apart.
 constexpr bool isNearMatrix(int64_t rows, int64_t strideBytes) {
-  return rows * strideBytes <= (256 << 10);
+  return rows * strideBytes <= kReusedBytes;
 }
 
 // What to pack: `lanes` lanes (at most the panel's width; the others become zero) of `kc` steps.
@@ -75,6 +76,8 @@ using RunTile = void (*)(const GemmRun* runs, int64_t count, const void* a, int6
                          int64_t stepStride, const void* b, int64_t ldb, void* c, int64_t ldc,
                          int rows, int cols, bool accumulate);
 
+// What multiplies numbers of one domain by one instruction set. Constant; the functions are for any
+// thread, allocate nothing and cannot fail. Sizes are in elements but where they are named bytes.
 struct GemmKernels {
   int mr;  // rows of a tile of the result
   int nr;  // columns
