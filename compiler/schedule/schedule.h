@@ -26,6 +26,7 @@ struct LoopDim {
   bool operator==(const LoopDim&) const = default;
 };
 
+// Which elements of the results lanes and inner loops run over.
 enum class LoopOrder {
   kRows,         // lanes run along the last loop
   kTransposed,   // blocks of unrolled rows along `orderDim`, whose operands are read as blocks
@@ -40,6 +41,7 @@ enum class RowTail {
   kOverlap,   // one more vector, of which some elements are computed and stored a second time
 };
 
+// Who adds up what one result of a reduction is made of.
 enum class ReductionStrategy {
   kLane,        // each lane (on a GPU: each thread) reduces for itself
   kRow,         // lanes share the work along the innermost reduced dimension
@@ -70,6 +72,7 @@ struct KeptRow {
   bool operator==(const KeptRow&) const = default;
 };
 
+// What a stage computes, and which record (below) says how.
 enum class StageKind {
   kLoop,
   kCopy,  // of an operand that the next stage updates; nothing where they are the same memory
@@ -214,6 +217,7 @@ struct WholeStage : FusedStage {
   using FusedStage::FusedStage;
 };
 
+// Running sums along one dimension of the result, or of any other combination.
 struct ScanStage : WholeStage {
   ScanStage() : WholeStage(StageKind::kScan) {}
 
@@ -246,6 +250,7 @@ struct DotStage : StageBase {
   bool operator==(const DotStage&) const = default;
 };
 
+// Attention or its gradient, whose scores are never stored as a whole.
 struct AttentionStage : StageBase {
   AttentionStage() : StageBase(StageKind::kAttention) {}
 
@@ -259,6 +264,7 @@ struct AttentionStage : StageBase {
   bool operator==(const AttentionStage&) const = default;
 };
 
+// A sort by groups of threads (devices). Elements are those of a row, for all operands together.
 struct SortStage : StageBase {
   SortStage() : StageBase(StageKind::kSort) {}
 
@@ -270,6 +276,7 @@ struct SortStage : StageBase {
   bool operator==(const SortStage&) const = default;
 };
 
+// A top_k by groups of threads (devices).
 struct TopKStage : StageBase {
   TopKStage() : StageBase(StageKind::kTopK) {}
 
@@ -279,6 +286,8 @@ struct TopKStage : StageBase {
   bool operator==(const TopKStage&) const = default;
 };
 
+// A Fourier transform along one dimension (devices): by a group whose memory has whole lines, or by
+// work-items, a stage for each factor of the dimension's size.
 struct FftStage : StageBase {
   FftStage() : StageBase(StageKind::kFft) {}
 

@@ -14,6 +14,8 @@
 
 namespace isthmus::codegen {
 
+// Where instructions go, for which target, and how exact results have to be. Outlives its
+// registers.
 struct MathContext {
   llvm::IRBuilder<>& b;
   const TargetModel& target;
@@ -27,6 +29,7 @@ struct MathContext {
 // What f16 has; bf16 has 8.
 constexpr int kFewBits = 11;
 
+// One register, by value; null by default. Both operands of an operator are of the same type.
 class V {
  public:
   V() = default;
