@@ -7,26 +7,15 @@
 #include <string>
 #include <string_view>
 
-#include "isthmus/pjrt_c_api.h"
 #include "pjrt/table.h"
+#include "pjrt/testing/c_api_calls.h"
 
 namespace isthmus::fuzz {
 
 inline constexpr size_t kNumDevices = 2;
 
-// Argument structures as callers make them: sized, everything else zero.
-template <typename Args>
-Args make() {
-  Args args = {};
-  args.struct_size = kPjrtStructSize<Args>;
-  return args;
-}
-
-struct Outcome {
-  PJRT_Error_Code code = PJRT_Error_Code_OK;
-  std::string message;
-  bool ok() const { return code == PJRT_Error_Code_OK; }
-};
+using pjrt::make;
+using pjrt::Outcome;
 
 inline const PJRT_Api& api() { return *pjrt::pjrtApi(); }
 
@@ -36,20 +25,11 @@ inline void expect(bool holds, const char* what) {
   std::abort();
 }
 
-// Reads and frees an error, as callers do.
+// Reads and frees an error, which has a code and a message.
 inline Outcome consume(PJRT_Error* error) {
-  if (error == nullptr) return {};
-  auto code = make<PJRT_Error_GetCode_Args>();
-  code.error = error;
-  expect(api().PJRT_Error_GetCode(&code) == nullptr, "an error has a code");
-  auto message = make<PJRT_Error_Message_Args>();
-  message.error = error;
-  api().PJRT_Error_Message(&message);
-  Outcome outcome{code.code, std::string(message.message, message.message_size)};
-  auto destroy = make<PJRT_Error_Destroy_Args>();
-  destroy.error = error;
-  api().PJRT_Error_Destroy(&destroy);
-  expect(!outcome.ok() && !outcome.message.empty(), "an error has a code and a message");
+  Outcome outcome = pjrt::consume(api(), error);
+  expect(error == nullptr || (!outcome.ok() && !outcome.message.empty()),
+         "an error has a code and a message");
   return outcome;
 }
 
@@ -66,12 +46,7 @@ inline void expectOk(const Outcome& outcome, const char* what) {
 
 // A client of kNumDevices devices.
 inline PJRT_Client* createClient() {
-  auto option = make<PJRT_NamedValue>();
-  option.name = "num_devices";
-  option.name_size = 11;
-  option.type = PJRT_NamedValue_kInt64;
-  option.int64_value = kNumDevices;
-  option.value_size = 1;
+  PJRT_NamedValue option = pjrt::intOption("num_devices", kNumDevices);
   auto args = make<PJRT_Client_Create_Args>();
   args.create_options = &option;
   args.num_options = 1;
@@ -82,11 +57,7 @@ inline PJRT_Client* createClient() {
 // Null if it fails; `outcome` says why.
 inline PJRT_LoadedExecutable* compile(PJRT_Client* client, std::string code,
                                       std::string_view options, Outcome& outcome) {
-  auto program = make<PJRT_Program>();
-  program.code = code.data();
-  program.code_size = code.size();
-  program.format = "mlir";
-  program.format_size = 4;
+  PJRT_Program program = pjrt::programOf(code);
   auto args = make<PJRT_Client_Compile_Args>();
   args.client = client;
   args.program = &program;

@@ -52,12 +52,7 @@ TEST_F(ClientTest, JobsNeedCallbacksAndAPlaceInThem) {
     PJRT_NamedValue options[2];
     const char* names[] = {"node_id", "num_nodes"};
     for (int i = 0; i < 2; ++i) {
-      options[i] = make<PJRT_NamedValue>();
-      options[i].name = names[i];
-      options[i].name_size = std::strlen(names[i]);
-      options[i].type = PJRT_NamedValue_kInt64;
-      options[i].int64_value = i == 0 ? process : processes;
-      options[i].value_size = 1;
+      options[i] = intOption(names[i], i == 0 ? process : processes);
     }
     auto args = make<PJRT_Client_Create_Args>();
     args.create_options = options;
@@ -131,12 +126,8 @@ TEST_F(ClientTest, DefaultDeviceAssignment) {
 }
 
 TEST_F(ClientTest, CompileInvalidOption) {
-  auto program = make<PJRT_Program>();
   std::string code = "stablehlo.add";
-  program.code = code.data();
-  program.code_size = code.size();
-  program.format = "mlir";
-  program.format_size = 4;
+  PJRT_Program program = programOf(code);
   auto args = make<PJRT_Client_Compile_Args>();
   args.client = client_;
   args.program = &program;
@@ -150,12 +141,8 @@ TEST_F(ClientTest, CompileInvalidOption) {
 }
 
 TEST_F(ClientTest, CompileInvalidProgramFormat) {
-  auto program = make<PJRT_Program>();
   std::string code = "stablehlo.add";
-  program.code = code.data();
-  program.code_size = code.size();
-  program.format = "invalid";
-  program.format_size = 7;
+  PJRT_Program program = programOf(code, "invalid");
   auto args = make<PJRT_Client_Compile_Args>();
   args.client = client_;
   args.program = &program;

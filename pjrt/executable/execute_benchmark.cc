@@ -4,18 +4,12 @@
 #include <string>
 
 #include "pjrt/table.h"
+#include "pjrt/testing/c_api_calls.h"
 
 namespace isthmus::pjrt {
 namespace {
 
 const PJRT_Api& api = *pjrtApi();
-
-template <typename Args>
-Args make() {
-  Args args = {};
-  args.struct_size = kPjrtStructSize<Args>;
-  return args;
-}
 
 struct Setup {
   PJRT_Client* client;
@@ -32,11 +26,7 @@ struct Setup {
     api.PJRT_Client_AddressableDevices(&devices);
     device = devices.addressable_devices[0];
     std::string code = "stablehlo.add";
-    auto text = make<PJRT_Program>();
-    text.code = code.data();
-    text.code_size = code.size();
-    text.format = "mlir";
-    text.format_size = 4;
+    PJRT_Program text = programOf(code);
     auto compile = make<PJRT_Client_Compile_Args>();
     compile.client = client;
     compile.program = &text;

@@ -4,12 +4,7 @@
 namespace isthmus::pjrt {
 
 void CApiTest::SetUp() {
-  auto option = make<PJRT_NamedValue>();
-  option.name = "num_devices";
-  option.name_size = 11;
-  option.type = PJRT_NamedValue_kInt64;
-  option.int64_value = kNumDevices;
-  option.value_size = 1;
+  PJRT_NamedValue option = intOption("num_devices", kNumDevices);
   auto args = make<PJRT_Client_Create_Args>();
   args.create_options = &option;
   args.num_options = 1;
@@ -75,11 +70,7 @@ PJRT_LoadedExecutable* CApiTest::compile(std::string_view code, int replicas, in
   std::string options = {
       0x1a, 4, 0x20, static_cast<char>(replicas), 0x28, static_cast<char>(partitions)};
   std::string text(code);
-  auto program = make<PJRT_Program>();
-  program.code = text.data();
-  program.code_size = text.size();
-  program.format = "mlir";
-  program.format_size = 4;
+  PJRT_Program program = programOf(text);
   auto args = make<PJRT_Client_Compile_Args>();
   args.client = client_;
   args.program = &program;

@@ -7,41 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "isthmus/pjrt_c_api.h"
 #include "pjrt/table.h"
+#include "pjrt/testing/c_api_calls.h"
 
 namespace isthmus::pjrt {
 
-// Argument structures as callers make them: sized, everything else zero.
-template <typename Args>
-Args make() {
-  Args args = {};
-  args.struct_size = kPjrtStructSize<Args>;
-  return args;
-}
-
-struct Outcome {
-  PJRT_Error_Code code = PJRT_Error_Code_OK;
-  std::string message;
-  bool ok() const { return code == PJRT_Error_Code_OK; }
-};
-
-// Reads and frees an error, as callers do.
-inline Outcome consume(PJRT_Error* error) {
-  const PJRT_Api& api = *pjrtApi();
-  if (error == nullptr) return {};
-  auto code = make<PJRT_Error_GetCode_Args>();
-  code.error = error;
-  EXPECT_EQ(api.PJRT_Error_GetCode(&code), nullptr);
-  auto message = make<PJRT_Error_Message_Args>();
-  message.error = error;
-  api.PJRT_Error_Message(&message);
-  Outcome outcome{code.code, std::string(message.message, message.message_size)};
-  auto destroy = make<PJRT_Error_Destroy_Args>();
-  destroy.error = error;
-  api.PJRT_Error_Destroy(&destroy);
-  return outcome;
-}
+// Reads and frees an error of the plugin under test.
+inline Outcome consume(PJRT_Error* error) { return consume(*pjrtApi(), error); }
 
 // Calls an entry, `call(api.PJRT_X, args)`, and reads its error.
 template <typename Args>

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <functional>
 
+#include "pjrt/testing/c_api_calls.h"
+
 namespace isthmus::endurance {
 namespace {
 
@@ -45,12 +47,7 @@ Owned<PJRT_LoadedExecutable> own(const Plugin& plugin, PJRT_LoadedExecutable* ex
 }
 
 Owned<PJRT_Client> makeClient(const Plugin& plugin) {
-  auto option = Plugin::make<PJRT_NamedValue>();
-  option.name = "num_devices";
-  option.name_size = 11;
-  option.type = PJRT_NamedValue_kInt64;
-  option.int64_value = kDevices;
-  option.value_size = 1;
+  PJRT_NamedValue option = pjrt::intOption("num_devices", kDevices);
   auto made = plugin.call<PJRT_Client_Create_Args>(&PJRT_Api::PJRT_Client_Create, [&](auto& args) {
     args.create_options = &option;
     args.num_options = 1;
@@ -72,11 +69,7 @@ Owned<PJRT_LoadedExecutable> compile(const Plugin& plugin, PJRT_Client* client, 
                                      size_t replicas = 1) {
   // CompileOptionsProto { executable_build_options { num_replicas, num_partitions: 1 } }
   const char options[] = {0x1a, 4, 0x20, static_cast<char>(replicas), 0x28, 1};
-  auto program = Plugin::make<PJRT_Program>();
-  program.code = text.data();
-  program.code_size = text.size();
-  program.format = "mlir";
-  program.format_size = 4;
+  PJRT_Program program = pjrt::programOf(text);
   auto made =
       plugin.call<PJRT_Client_Compile_Args>(&PJRT_Api::PJRT_Client_Compile, [&](auto& args) {
         args.client = client;

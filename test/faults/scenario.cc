@@ -5,6 +5,8 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "pjrt/testing/c_api_calls.h"
+
 namespace isthmus::faults {
 namespace {
 
@@ -42,12 +44,7 @@ func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 })";
 constexpr float expectedElement(float a, float b) { return 8 * a * a + 3 + 8 * b * b + 3; }
 
-template <typename Args>
-Args make() {
-  Args args = {};
-  args.struct_size = kPjrtStructSize<Args>;
-  return args;
-}
+using pjrt::make;
 
 class Scenario {
  public:
@@ -93,12 +90,7 @@ class Scenario {
   }
 
   bool createClient() {
-    auto option = make<PJRT_NamedValue>();
-    option.name = "num_devices";
-    option.name_size = 11;
-    option.type = PJRT_NamedValue_kInt64;
-    option.int64_value = kDevices;
-    option.value_size = 1;
+    PJRT_NamedValue option = pjrt::intOption("num_devices", kDevices);
     auto args = make<PJRT_Client_Create_Args>();
     args.create_options = &option;
     args.num_options = 1;
@@ -116,11 +108,7 @@ class Scenario {
     constexpr char kOptions[] = "\x1a\x04\x20\x02\x28\x01";
     char code[sizeof(kProgram)];
     std::memcpy(code, kProgram, sizeof(code));
-    auto program = make<PJRT_Program>();
-    program.code = code;
-    program.code_size = sizeof(code) - 1;
-    program.format = "mlir";
-    program.format_size = 4;
+    PJRT_Program program = pjrt::programOf(code, sizeof(code) - 1);
     auto args = make<PJRT_Client_Compile_Args>();
     args.client = client_;
     args.program = &program;
