@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels/linalg/linalg.h"
 #include "backends/cpu/kernels/linalg/linalg_blocks.h"
+#include "backends/cpu/kernels/linalg/run_for_type.h"
 #include "backends/cpu/kernels/parallel_for.h"
 #include "runtime/scratch.h"
 
@@ -147,26 +148,9 @@ extern "C" int32_t isthmus_rt_cholesky(IsthmusRun* run, const void* descriptor,
     if (d.lapack) std::fill_n(static_cast<int32_t*>(buffers[2]), d.batch, 0);
     return 0;
   }
-  bool done = false;
-  switch (d.type) {
-    case ElementType::kF32:
-      done = factorAll<float>(*run->services, d, buffers);
-      break;
-    case ElementType::kF64:
-      done = factorAll<double>(*run->services, d, buffers);
-      break;
-    case ElementType::kC64:
-      done = factorAll<Complex64>(*run->services, d, buffers);
-      break;
-    case ElementType::kC128:
-      done = factorAll<Complex128>(*run->services, d, buffers);
-      break;
-    default:
-      return fail(run, unimplemented("cholesky: element type ", static_cast<int>(d.type),
-                                     ", expected f32, f64, complex<f32> or complex<f64>"));
-  }
-  if (!done) return fail(run, resourceExhausted("cholesky: no scratch memory"));
-  return 0;
+  return runForType<float, double, Complex64, Complex128>(
+      run, "cholesky", d.type,
+      [&]<typename T>(T) { return factorAll<T>(*run->services, d, buffers); });
 }
 
 }  // namespace isthmus::cpu

@@ -7,6 +7,7 @@
 
 #include "backends/cpu/kernels/linalg/hermitian_eigen.h"
 #include "backends/cpu/kernels/linalg/householder.h"
+#include "backends/cpu/kernels/linalg/run_for_type.h"
 #include "backends/cpu/kernels/linalg/singular_values.h"
 #include "backends/cpu/kernels/parallel_for.h"
 #include "runtime/scratch.h"
@@ -268,26 +269,11 @@ extern "C" int32_t isthmus_rt_decompose(IsthmusRun* run, const void* descriptor,
     if (d.lapack && hasInfo) std::fill_n(static_cast<int32_t*>(buffers[3]), d.batch, 0);
     return 0;
   }
-  bool done = false;
-  switch (d.type) {
-    case ElementType::kF32:
-      done = runAll<float, double>(*run->services, d, buffers);
-      break;
-    case ElementType::kF64:
-      done = runAll<double, double>(*run->services, d, buffers);
-      break;
-    case ElementType::kC64:
-      done = runAll<std::complex<float>, Complex>(*run->services, d, buffers);
-      break;
-    case ElementType::kC128:
-      done = runAll<Complex, Complex>(*run->services, d, buffers);
-      break;
-    default:
-      return fail(run, unimplemented("decomposition: element type ", static_cast<int>(d.type),
-                                     ", expected f32, f64, complex<f32> or complex<f64>"));
-  }
-  if (!done) return fail(run, resourceExhausted("decomposition: no scratch memory"));
-  return 0;
+  return runForType<float, double, std::complex<float>, Complex>(
+      run, "decomposition", d.type, [&]<typename Stored>(Stored) {
+        using T = std::conditional_t<std::is_floating_point_v<Stored>, double, Complex>;
+        return runAll<Stored, T>(*run->services, d, buffers);
+      });
 }
 
 }  // namespace isthmus::cpu

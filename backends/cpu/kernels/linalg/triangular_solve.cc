@@ -5,6 +5,7 @@
 
 #include "backends/cpu/kernels/linalg/linalg.h"
 #include "backends/cpu/kernels/linalg/linalg_blocks.h"
+#include "backends/cpu/kernels/linalg/run_for_type.h"
 #include "backends/cpu/kernels/parallel_for.h"
 #include "runtime/scratch.h"
 
@@ -129,26 +130,9 @@ extern "C" int32_t isthmus_rt_triangular_solve(IsthmusRun* run, const void* desc
                                                void* const* buffers) {
   const auto& d = *static_cast<const TriangularSolveDescriptor*>(descriptor);
   if (d.batch == 0 || d.rows == 0 || d.cols == 0) return 0;
-  bool done = false;
-  switch (d.type) {
-    case ElementType::kF32:
-      done = solveAll<float>(*run->services, d, buffers);
-      break;
-    case ElementType::kF64:
-      done = solveAll<double>(*run->services, d, buffers);
-      break;
-    case ElementType::kC64:
-      done = solveAll<Complex64>(*run->services, d, buffers);
-      break;
-    case ElementType::kC128:
-      done = solveAll<Complex128>(*run->services, d, buffers);
-      break;
-    default:
-      return fail(run, unimplemented("triangular_solve: element type ", static_cast<int>(d.type),
-                                     ", expected f32, f64, complex<f32> or complex<f64>"));
-  }
-  if (!done) return fail(run, resourceExhausted("triangular_solve: no scratch memory"));
-  return 0;
+  return runForType<float, double, Complex64, Complex128>(
+      run, "triangular_solve", d.type,
+      [&]<typename T>(T) { return solveAll<T>(*run->services, d, buffers); });
 }
 
 }  // namespace isthmus::cpu
