@@ -18,6 +18,7 @@
 #include "backends/cuda/driver/fake/fake_testing.h"
 #include "backends/cuda/kernels/conv_dnn.h"
 #include "backends/cuda/launch/graph_cache.h"
+#include "backends/cuda/testing/run_program.h"
 #include "compiler/import/import.h"
 #include "compiler/pipeline/pipeline.h"
 #include "compiler/reference/call.h"
@@ -33,10 +34,11 @@ namespace {
 
 using reference::Tensor;
 using reference::Value;
-using testing::AllOf;
-using testing::Each;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::Each;
+using testing::Floats;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using Dims = std::vector<int64_t>;
 
 constexpr int64_t kScratchBytes = 1 << 20;
@@ -115,7 +117,7 @@ std::string textOf(const Case& c) {
          ", " + w + ") -> " + y + " loc(\"model.py\":7:3)\nreturn %r : " + y + "\n}";
 }
 
-class CudaConvolution : public testing::Test {
+class CudaConvolution : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     FAKE(fake_cuda_reset)(1, 90, uint64_t{1} << 28);
@@ -501,9 +503,9 @@ TEST_F(CudaConvolution, what_is_not_cudnns_stays_and_the_log_says_why) {
       return printed;
     };
     std::string before = text();
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     arrange(*module);
-    std::string said = testing::internal::GetCapturedStderr();
+    std::string said = ::testing::internal::GetCapturedStderr();
     EXPECT_EQ(text(), before);
     EXPECT_THAT(said, HasSubstr(why));
     EXPECT_THAT(said, HasSubstr("at model.py:7:3 is not cuDNN's"));
@@ -577,8 +579,6 @@ DnnConvolution pointwise(DnnType type, DnnEpilogue epilogue) {
 
 class CudaConvolutionEpilogue : public CudaConvolution {
  protected:
-  using Floats = std::vector<float>;
-
   // Of f32. All buffers but the result, in their order; returns the result.
   StatusOr<Floats> convolve(const DnnConvolution& c, const std::vector<Floats>& inputs) {
     ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<const DnnPlan> plan, dnn_->plan(0, c, kScratchBytes));
@@ -613,13 +613,13 @@ TEST_F(CudaConvolutionEpilogue, adds_and_clips_as_the_program_does) {
   StatusOr<Floats> all =
       convolve(pointwise(DnnType::kF32, {true, true, true}), {image, kernel, residual, bias});
   ASSERT_TRUE(all.ok()) << all.status().message();
-  EXPECT_THAT(
-      *all, testing::ElementsAre(101, 103, 99, 107, 1, 0, 11, 0, 113, 103, 117, 119, 1, 24, 0, 0));
+  EXPECT_THAT(*all, ::testing::ElementsAre(101, 103, 99, 107, 1, 0, 11, 0, 113, 103, 117, 119, 1,
+                                           24, 0, 0));
   StatusOr<Floats> some =
       convolve(pointwise(DnnType::kF32, {false, true, false}), {image, kernel, bias});
   ASSERT_TRUE(some.ok()) << some.status().message();
-  EXPECT_THAT(*some, testing::ElementsAre(101, 102, 97, 104, -3, -5, 5, -9, 105, 94, 107, 108, -11,
-                                          11, -15, -17));
+  EXPECT_THAT(*some, ::testing::ElementsAre(101, 102, 97, 104, -3, -5, 5, -9, 105, 94, 107, 108,
+                                            -11, 11, -15, -17));
 }
 
 TEST_F(CudaConvolutionEpilogue, relu_keeps_nans_and_infinities) {
@@ -683,8 +683,6 @@ TEST_F(CudaConvolutionEpilogue, what_cudnn_lacks_is_unimplemented) {
 
 // ---- Through a client ----
 
-using Floats = std::vector<float>;
-
 // One for all tests: the backend has one driver in a process.
 Client& client() {
   static Ref<Client>& one = *new Ref<Client>(
@@ -695,38 +693,16 @@ Client& client() {
 }
 
 StatusOr<Ref<LoadedExecutable>> compile(const std::string& text) {
-  CompileRequest request;
-  request.code = text;
-  request.format = "mlir";
-  return client().compile(request);
+  return testing::compile(client(), text);
 }
 
-// With buffers that are there already, so that all runs have the same addresses.
+// Over ones.
 StatusOr<Floats> runAll(LoadedExecutable& executable, int times) {
-  Device& device = *client().addressableDevices().front();
-  std::vector<BufferRef> buffers;
-  std::vector<Buffer*> pointers;
-  std::vector<Floats> data;
+  std::vector<Floats> arguments;
   for (const ParameterSpec& parameter : executable.info().parameters) {
-    data.emplace_back(static_cast<size_t>(parameter.type.numElements()), 1.0f);
-    ISTHMUS_ASSIGN_OR_RETURN(
-        Client::FromHost made,
-        client().bufferFromHost(*device.defaultMemory(), {data.back().data(), parameter.type}));
-    buffers.push_back(std::move(made.buffer));
-    pointers.push_back(&*buffers.back());
+    arguments.emplace_back(static_cast<size_t>(parameter.type.numElements()), 1.0f);
   }
-  Floats values(static_cast<size_t>(executable.info().outputs[0].type.numElements()));
-  for (int i = 0; i < times; ++i) {
-    std::vector<BufferRef> results(executable.numOutputs());
-    Event complete;
-    DeviceLaunch launch{pointers, results, &complete};
-    ISTHMUS_RETURN_IF_ERROR(executable.execute({&launch, 1}, {}));
-    ISTHMUS_RETURN_IF_ERROR(complete.await());
-    ISTHMUS_ASSIGN_OR_RETURN(Event copied,
-                             results[0]->copyToHost(values.data(), values.size() * 4));
-    ISTHMUS_RETURN_IF_ERROR(copied.await());
-  }
-  return values;
+  return testing::run(executable, arguments, times);
 }
 
 // As cuDNN wants it, so that there is no other kernel: those compute nothing here.
@@ -770,9 +746,9 @@ std::string withEpilogue(bool clips, const std::string& result = "2x48x5x4", Cas
 }
 
 TEST_F(CudaConvolution, programs_leave_epilogues_to_the_library) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   StatusOr<Ref<LoadedExecutable>> executable = compile(withEpilogue(true));
-  const std::string said = testing::internal::GetCapturedStderr();
+  const std::string said = ::testing::internal::GetCapturedStderr();
   ASSERT_TRUE(executable.ok()) << executable.status().message();
   EXPECT_THAT(said, HasSubstr("stablehlo.convolution with residual and bias and ReLU at "
                               "model.py:7:3 is cuDNN's"));

@@ -12,6 +12,7 @@
 #include "backends/cuda/driver/fake/fake_blas.h"
 #include "backends/cuda/driver/fake/fake_cuda.h"
 #include "backends/cuda/driver/fake/fake_testing.h"
+#include "backends/cuda/testing/run_program.h"
 #include "base/trace/recorder.h"
 #include "isthmus/backend.h"
 #include "isthmus/flags.h"
@@ -22,7 +23,8 @@
 namespace isthmus {
 namespace {
 
-using Floats = std::vector<float>;
+using cuda::testing::Floats;
+using cuda::testing::run;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -41,37 +43,7 @@ Client& client() {
 }
 
 StatusOr<Ref<LoadedExecutable>> compile(const std::string& text) {
-  CompileRequest request;
-  request.code = text;
-  request.format = "mlir";
-  return client().compile(request);
-}
-
-// The program's one result, of the last of so many runs over the same arguments.
-StatusOr<Floats> run(LoadedExecutable& executable, const std::vector<Floats>& arguments,
-                     int runs = 1) {
-  Device& device = *client().addressableDevices().front();
-  std::vector<BufferRef> buffers;
-  std::vector<Buffer*> pointers;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    HostArray array{arguments[i].data(), executable.info().parameters[i].type};
-    ISTHMUS_ASSIGN_OR_RETURN(Client::FromHost made,
-                             client().bufferFromHost(*device.defaultMemory(), array));
-    buffers.push_back(std::move(made.buffer));
-    pointers.push_back(&*buffers.back());
-  }
-  Floats values(executable.info().outputs[0].type.numElements());
-  for (int i = 0; i < runs; ++i) {
-    std::vector<BufferRef> results(executable.numOutputs());
-    Event complete;
-    DeviceLaunch launch{pointers, results, &complete};
-    ISTHMUS_RETURN_IF_ERROR(executable.execute({&launch, 1}, {}));
-    ISTHMUS_RETURN_IF_ERROR(complete.await());
-    ISTHMUS_ASSIGN_OR_RETURN(Event copied,
-                             results[0]->copyToHost(values.data(), values.size() * 4));
-    ISTHMUS_RETURN_IF_ERROR(copied.await());
-  }
-  return values;
+  return cuda::testing::compile(client(), text);
 }
 
 constexpr const char* kAdd = R"(
