@@ -112,9 +112,8 @@ Status bufferCopyToMemory(PJRT_Buffer_CopyToMemory_Args& args) {
 Status bufferBitcast(PJRT_Buffer_Bitcast_Args& args) {
   args.out_buffer = nullptr;
   ISTHMUS_REQUIRE(args, buffer);
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType type,
-                           toArrayType(args.element_type, args.dims, args.num_dims));
-  ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(args.device_layout, type));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, toDeviceArrayType(args.element_type, args.dims,
+                                                             args.num_dims, args.device_layout));
   ISTHMUS_ASSIGN_OR_RETURN(BufferRef out, fromHandle(args.buffer).bitcast(std::move(type)));
   args.out_buffer = toHandle(std::move(out));
   return {};

@@ -39,6 +39,13 @@ StatusOr<Memory*> targetMemory(std::string_view entry, const PJRT_Client* client
   return target;
 }
 
+// Of the entries that describe an array by fields `shape_…`.
+template <typename Args>
+StatusOr<ArrayType> typeOfShape(const Args& args) {
+  return toDeviceArrayType(args.shape_element_type, args.shape_dims, args.shape_num_dims,
+                           args.shape_layout);
+}
+
 Status clientBufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args& args) {
   args.done_with_host_buffer = nullptr;
   args.buffer = nullptr;
@@ -46,8 +53,8 @@ Status clientBufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args& args) {
   ISTHMUS_ASSIGN_OR_RETURN(Memory * memory, targetMemory("PJRT_Client_BufferFromHostBuffer",
                                                          args.client, args.device, args.memory));
   HostArray array;
-  ISTHMUS_ASSIGN_OR_RETURN(array.type, toArrayType(args.type, args.dims, args.num_dims));
-  ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(args.device_layout, array.type));
+  ISTHMUS_ASSIGN_OR_RETURN(
+      array.type, toDeviceArrayType(args.type, args.dims, args.num_dims, args.device_layout));
   if (array.type.sizeBytes() != 0) ISTHMUS_REQUIRE(args, data);
   array.data = args.data;
   if (args.byte_strides != nullptr) {
@@ -77,9 +84,8 @@ Status clientCreateViewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBuffer_Args&
       Memory * memory,
       targetMemory("PJRT_Client_CreateViewOfDeviceBuffer", args.client, args.device,
                    getOr<Args, PJRT_Memory*>(args, &Args::memory, nullptr)));
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType type,
-                           toArrayType(args.element_type, args.dims, args.num_dims));
-  ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(args.layout, type));
+  ISTHMUS_ASSIGN_OR_RETURN(
+      ArrayType type, toDeviceArrayType(args.element_type, args.dims, args.num_dims, args.layout));
   if (type.sizeBytes() != 0) ISTHMUS_REQUIRE(args, device_buffer_ptr);
   DeviceQueue* queue = memory->queue();
   if (ExternalStreams* streams = queue != nullptr ? queue->externalStreams() : nullptr) {
@@ -103,9 +109,7 @@ Status clientCreateUninitializedBuffer(PJRT_Client_CreateUninitializedBuffer_Arg
   ISTHMUS_REQUIRE(args, client);
   ISTHMUS_ASSIGN_OR_RETURN(Memory * memory, targetMemory("PJRT_Client_CreateUninitializedBuffer",
                                                          args.client, args.device, args.memory));
-  ISTHMUS_ASSIGN_OR_RETURN(
-      ArrayType type, toArrayType(args.shape_element_type, args.shape_dims, args.shape_num_dims));
-  ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(args.shape_layout, type));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, typeOfShape(args));
   ISTHMUS_ASSIGN_OR_RETURN(BufferRef buffer,
                            args.client->client.uninitialized(*memory, std::move(type)));
   args.buffer = toHandle(std::move(buffer));
@@ -117,9 +121,7 @@ Status clientCreateErrorBuffer(PJRT_Client_CreateErrorBuffer_Args& args) {
   ISTHMUS_REQUIRE(args, client);
   ISTHMUS_ASSIGN_OR_RETURN(Memory * memory, targetMemory("PJRT_Client_CreateErrorBuffer",
                                                          args.client, nullptr, args.memory));
-  ISTHMUS_ASSIGN_OR_RETURN(
-      ArrayType type, toArrayType(args.shape_element_type, args.shape_dims, args.shape_num_dims));
-  ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(args.shape_layout, type));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, typeOfShape(args));
   Status error = statusFromParts(args.error_code, args.error_message, args.error_message_size);
   if (error.ok()) return invalidArgument("PJRT_Client_CreateErrorBuffer: the error code is OK");
   ISTHMUS_ASSIGN_OR_RETURN(BufferRef buffer, args.client->client.errorBuffer(
@@ -134,9 +136,7 @@ Status clientCreateAliasBuffer(PJRT_Client_CreateAliasBuffer_Args& args) {
   ISTHMUS_REQUIRE(args, client);
   ISTHMUS_ASSIGN_OR_RETURN(Memory * memory, targetMemory("PJRT_Client_CreateAliasBuffer",
                                                          args.client, nullptr, args.memory));
-  ISTHMUS_ASSIGN_OR_RETURN(
-      ArrayType type, toArrayType(args.shape_element_type, args.shape_dims, args.shape_num_dims));
-  ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(args.shape_layout, type));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, typeOfShape(args));
   auto [buffer, promise] =
       AliasPromise::make(*memory, std::make_shared<const ArrayType>(std::move(type)));
   args.fulfill_alias_buffer_cb = new PJRT_FulfillAliasBufferCallback{std::move(promise)};

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "pjrt/entry.h"
+#include "pjrt/handles.h"
 #include "runtime/memory/host_layout.h"
 
 namespace isthmus::pjrt {
@@ -55,6 +56,24 @@ bool isRowMajorOfOtherRank(const PJRT_Buffer_MemoryLayout& layout, const ArrayTy
   return static_cast<int64_t>(type.sizeBytes()) % inner == 0;
 }
 
+// Gives `type` the layout; none changes nothing.
+Status setDeviceLayout(const PJRT_Buffer_MemoryLayout* layout, ArrayType& type) {
+  ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> strides, toByteStrides(layout, type));
+  if (strides.empty()) return {};
+  if (layout->type == PJRT_Buffer_MemoryLayout_Type_Tiled) {
+    const auto& tiled = layout->tiled;
+    return setOrder(type, {tiled.minor_to_major, tiled.minor_to_major + tiled.minor_to_major_size});
+  }
+  if (isDense(type, strides)) return {};
+  std::vector<int64_t> order(type.dims.size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return strides[a] < strides[b]; });
+  ISTHMUS_RETURN_IF_ERROR(setOrder(type, std::move(order)));
+  if (isDense(type, strides)) return {};
+  return unimplemented("a device layout of ", type.toString(), " that is not dense");
+}
+
 }  // namespace
 
 StatusOr<std::vector<int64_t>> toByteStrides(const PJRT_Buffer_MemoryLayout* layout,
@@ -85,21 +104,11 @@ StatusOr<std::vector<int64_t>> toHostStrides(const PJRT_Buffer_MemoryLayout* lay
   return toByteStrides(layout, type);
 }
 
-Status setDeviceLayout(const PJRT_Buffer_MemoryLayout* layout, ArrayType& type) {
-  ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> strides, toByteStrides(layout, type));
-  if (strides.empty()) return {};
-  if (layout->type == PJRT_Buffer_MemoryLayout_Type_Tiled) {
-    const auto& tiled = layout->tiled;
-    return setOrder(type, {tiled.minor_to_major, tiled.minor_to_major + tiled.minor_to_major_size});
-  }
-  if (isDense(type, strides)) return {};
-  std::vector<int64_t> order(type.dims.size());
-  std::iota(order.rbegin(), order.rend(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t a, int64_t b) { return strides[a] < strides[b]; });
-  ISTHMUS_RETURN_IF_ERROR(setOrder(type, std::move(order)));
-  if (isDense(type, strides)) return {};
-  return unimplemented("a device layout of ", type.toString(), " that is not dense");
+StatusOr<ArrayType> toDeviceArrayType(PJRT_Buffer_Type elementType, const int64_t* dims,
+                                      size_t rank, const PJRT_Buffer_MemoryLayout* layout) {
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, toArrayType(elementType, dims, rank));
+  ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(layout, type));
+  return type;
 }
 
 StatusOr<size_t> spanBytes(const ArrayType& type, const std::vector<int64_t>& byteStrides) {

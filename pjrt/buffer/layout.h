@@ -21,9 +21,11 @@ StatusOr<std::vector<int64_t>> toByteStrides(const PJRT_Buffer_MemoryLayout* lay
 StatusOr<std::vector<int64_t>> toHostStrides(const PJRT_Buffer_MemoryLayout* layout,
                                              const ArrayType& type);
 
-// Gives `type` the layout that a caller wants in device memory; null leaves it row-major. Device
-// memory is always dense: kUnimplemented for a layout that is not a permutation of the dimensions.
-Status setDeviceLayout(const PJRT_Buffer_MemoryLayout* layout, ArrayType& type);
+// An array in device memory, with the layout that a caller wants; null: row-major. kInvalidArgument
+// for what is no array. Device memory is always dense: kUnimplemented for a layout that is not a
+// permutation of the dimensions.
+StatusOr<ArrayType> toDeviceArrayType(PJRT_Buffer_Type elementType, const int64_t* dims,
+                                      size_t rank, const PJRT_Buffer_MemoryLayout* layout);
 
 // The bytes that an array with these strides spans from element 0 on. kInvalidArgument if a stride
 // is negative or the size overflows.

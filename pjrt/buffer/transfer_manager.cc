@@ -33,11 +33,10 @@ Status clientCreateBuffersForAsyncHostToDevice(
   for (size_t i = 0; i < args.num_shape_specs; ++i) {
     const PJRT_ShapeSpec& spec = args.shape_specs[i];
     ISTHMUS_RETURN_IF_ERROR(checkSize(&spec));
+    const bool hasLayout = args.device_layouts != nullptr && args.num_device_layouts != 0;
     ISTHMUS_ASSIGN_OR_RETURN(ArrayType type,
-                             toArrayType(spec.element_type, spec.dims, spec.num_dims));
-    if (args.device_layouts != nullptr && args.num_device_layouts != 0) {
-      ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(args.device_layouts[i], type));
-    }
+                             toDeviceArrayType(spec.element_type, spec.dims, spec.num_dims,
+                                               hasLayout ? args.device_layouts[i] : nullptr));
     types.push_back(std::move(type));
   }
   Memory& memory = fromHandle(args.memory);

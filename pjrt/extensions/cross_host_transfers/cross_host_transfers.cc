@@ -64,9 +64,10 @@ Status receiveBuffers(PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args& a
                              " is of this process");
     }
     sources.push_back(device);
-    ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, toArrayType(args.element_types[i], args.num_dims[i],
-                                                         args.shape_num_dims[i]));
-    if (args.layouts != nullptr) ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(args.layouts[i], type));
+    ISTHMUS_ASSIGN_OR_RETURN(
+        ArrayType type,
+        toDeviceArrayType(args.element_types[i], args.num_dims[i], args.shape_num_dims[i],
+                          args.layouts != nullptr ? args.layouts[i] : nullptr));
     types.push_back(std::move(type));
   }
   for (size_t i = 0; i < args.num_shapes; ++i) {
