@@ -1,4 +1,5 @@
 #include "compiler/pipeline/pipeline.h"
+#include "base/program/device_limit.h"
 
 #include <algorithm>
 #include <string>
@@ -174,11 +175,10 @@ std::string describeStages() {
 }
 
 void readDeviceCounts(mlir::ModuleOp module, CompileOptions& options) {
-  constexpr int64_t kMaxDevices = 1 << 20;
   auto read = [&](llvm::StringRef name, int& count) {
     auto attribute = module->getAttrOfType<mlir::IntegerAttr>(name);
     if (!attribute || attribute.getValue().getSignificantBits() > 64) return;
-    count = static_cast<int>(std::clamp<int64_t>(attribute.getInt(), 1, kMaxDevices));
+    count = static_cast<int>(std::clamp<int64_t>(attribute.getInt(), 1, kMaxProgramDevices));
   };
   read("mhlo.num_replicas", options.numReplicas);
   read("mhlo.num_partitions", options.numPartitions);

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "base/program/device_limit.h"
 #include "llvm/Support/JSON.h"
 
 namespace isthmus::simulation {
@@ -64,7 +65,6 @@ class Members {
 };
 
 constexpr double kMinRate = 1;
-constexpr double kMaxDevices = 1 << 20;
 
 Status readDevice(const llvm::json::Object& object, Machine& machine) {
   Members members(object, "device");
@@ -94,7 +94,7 @@ StatusOr<Link> readLink(const llvm::json::Value& value) {
   Link link;
   ISTHMUS_ASSIGN_OR_RETURN(link.name, members.text("name"));
   ISTHMUS_ASSIGN_OR_RETURN(double size, members.number("size", 1));
-  if (size > kMaxDevices || size != static_cast<double>(static_cast<int64_t>(size))) {
+  if (size > kMaxProgramDevices || size != static_cast<double>(static_cast<int64_t>(size))) {
     return invalidArgument("network: size of ", link.name, " is ", size,
                            ", expected a whole number");
   }
@@ -129,8 +129,8 @@ StatusOr<Machine> parseMachine(std::string_view json) {
   for (const llvm::json::Value& level : *levels) {
     ISTHMUS_ASSIGN_OR_RETURN(Link link, readLink(level));
     devices *= static_cast<double>(link.size);
-    if (devices > kMaxDevices)
-      return invalidArgument("network: more than ", kMaxDevices, " devices");
+    if (devices > kMaxProgramDevices)
+      return invalidArgument("network: more than ", kMaxProgramDevices, " devices");
     machine.network.push_back(std::move(link));
   }
   ISTHMUS_RETURN_IF_ERROR(members.checkAllKnown());

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/program/device_limit.h"
 #include "isthmus/wire_format.h"
 #include "pjrt/buffer/layout.h"
 #include "pjrt/compile/compile_overrides.h"
@@ -14,9 +15,6 @@ namespace {
 using wire::Field;
 using wire::Reader;
 using wire::WireType;
-
-// More devices than this are a corrupt message, not a machine.
-constexpr int64_t kMaxDevices = int64_t{1} << 20;
 
 Status malformed(std::string_view message) { return invalidArgument("malformed ", message); }
 
@@ -77,7 +75,7 @@ Status parseBuildOptions(std::string_view serialized, CompileOptions& options) {
   Reader reader(serialized);
   auto count = [](const Field& field) -> int {
     int64_t value = field.asInt64();
-    return value < 0 || value > kMaxDevices ? -1 : value == 0 ? 1 : static_cast<int>(value);
+    return value < 0 || value > kMaxProgramDevices ? -1 : value == 0 ? 1 : static_cast<int>(value);
   };
   for (Field field; reader.next(field);) {
     bool ok = true;
@@ -158,8 +156,8 @@ StatusOr<DeviceAssignment> parseDeviceAssignment(std::string_view serialized) {
       return malformed(kName);
     }
   }
-  if (!reader.ok() || numReplicas < 0 || numReplicas > kMaxDevices || numPartitions < 0 ||
-      numPartitions > kMaxDevices || numReplicas * numPartitions > kMaxDevices) {
+  if (!reader.ok() || numReplicas < 0 || numReplicas > kMaxProgramDevices || numPartitions < 0 ||
+      numPartitions > kMaxProgramDevices || numReplicas * numPartitions > kMaxProgramDevices) {
     return malformed(kName);
   }
   if (computations.size() != static_cast<size_t>(numPartitions)) {
@@ -237,9 +235,10 @@ StatusOr<CompileOptions> parseCompileOptions(std::string_view serialized) {
   }
   if (!reader.ok()) return malformed(kName);
   ISTHMUS_RETURN_IF_ERROR(checkOverrides(options.overrides));
-  if (int64_t{options.numReplicas} * options.numPartitions > kMaxDevices) {
+  if (int64_t{options.numReplicas} * options.numPartitions > kMaxProgramDevices) {
     return invalidArgument("the compile options are for ", options.numReplicas, " replicas by ",
-                           options.numPartitions, " partitions, more devices than ", kMaxDevices);
+                           options.numPartitions, " partitions, more devices than ",
+                           kMaxProgramDevices);
   }
   if (const auto& assignment = options.deviceAssignment;
       assignment && (assignment->numReplicas != options.numReplicas ||

@@ -7,8 +7,6 @@
 namespace isthmus::cuda {
 namespace {
 
-constexpr int64_t kMaxElements = (int64_t{1} << 31) - 1;
-
 struct Extent {
   DnnStrides strides;
   int64_t heads, rows, columns;
@@ -34,15 +32,15 @@ std::vector<Extent> extentsOf(const DnnAttention& a) {
   return extents;
 }
 
-// Elements that an array reaches over; more than kMaxElements for any such number.
+// Elements that an array reaches over; more than kMaxDnnElements for any such number.
 int64_t reachOf(const Extent& extent, int64_t batch) {
   int64_t reach = extent.columns;
   const std::array<std::pair<int64_t, int64_t>, 3> dims = {{{batch, extent.strides.batch},
                                                             {extent.heads, extent.strides.head},
                                                             {extent.rows, extent.strides.row}}};
   for (auto [size, stride] : dims) {
-    if (size > 1 && stride > (kMaxElements - std::min(reach, kMaxElements)) / (size - 1)) {
-      return kMaxElements + 1;
+    if (size > 1 && stride > (kMaxDnnElements - std::min(reach, kMaxDnnElements)) / (size - 1)) {
+      return kMaxDnnElements + 1;
     }
     reach += (size - 1) * stride;
   }
@@ -76,7 +74,7 @@ std::string DnnAttention::toString() const {
 
 bool isValid(const DnnAttention& a) {
   for (int64_t size : {a.batch, a.heads, a.group, a.rows, a.keys, a.sums, a.features}) {
-    if (size < 1 || size > kMaxElements) return false;
+    if (size < 1 || size > kMaxDnnElements) return false;
   }
   if ((a.type != DnnType::kF16 && a.type != DnnType::kBf16) || a.heads % a.group != 0 ||
       !isType(a.biasType) || !std::isfinite(a.scale)) {
@@ -85,7 +83,7 @@ bool isValid(const DnnAttention& a) {
   for (const DnnStrides& strides : {a.query, a.key, a.value, a.bias, a.result, a.queryGradient,
                                     a.keyGradient, a.valueGradient}) {
     for (int64_t stride : {strides.batch, strides.head, strides.row}) {
-      if (stride < 0 || stride > kMaxElements) return false;
+      if (stride < 0 || stride > kMaxDnnElements) return false;
     }
   }
   // What is written is written once.
@@ -102,8 +100,9 @@ bool isValid(const DnnAttention& a) {
   } else if (!isOnce(a.result, a.heads, a.rows)) {
     return false;
   }
-  return std::ranges::all_of(
-      extentsOf(a), [&](const Extent& extent) { return reachOf(extent, a.batch) <= kMaxElements; });
+  return std::ranges::all_of(extentsOf(a), [&](const Extent& extent) {
+    return reachOf(extent, a.batch) <= kMaxDnnElements;
+  });
 }
 
 }  // namespace isthmus::cuda

@@ -5,7 +5,6 @@
 namespace isthmus::cuda {
 namespace {
 
-constexpr int64_t kMaxElements = (int64_t{1} << 31) - 1;
 constexpr size_t kMaxAxes = 3;
 
 int64_t volume(const DnnConvolution& c, int64_t DnnAxis::* size) {
@@ -14,10 +13,10 @@ int64_t volume(const DnnConvolution& c, int64_t DnnAxis::* size) {
   return product;
 }
 
-// Whether the product is at most kMaxElements; sizes are positive.
+// Whether the product is at most kMaxDnnElements; sizes are positive.
 bool isSmall(std::initializer_list<int64_t> sizes, const DnnConvolution& c,
              int64_t DnnAxis::* size) {
-  int64_t left = kMaxElements;
+  int64_t left = kMaxDnnElements;
   for (int64_t one : sizes) left /= one;
   for (const DnnAxis& axis : c.axes) left /= axis.*size;
   return left > 0;
@@ -127,7 +126,7 @@ bool isValid(const DnnConvolution& c) {
   if (c.isTf32 && c.type != DnnType::kF32) return false;
   if (!c.epilogue.isNone() && c.kind != DnnKind::kForward) return false;
   if (c.axes.empty() || c.axes.size() > kMaxAxes) return false;
-  auto isSize = [](int64_t size) { return size >= 1 && size <= kMaxElements; };
+  auto isSize = [](int64_t size) { return size >= 1 && size <= kMaxDnnElements; };
   if (!isSize(c.batch) || !isSize(c.inputs) || !isSize(c.outputs) || !isSize(c.groups) ||
       c.inputs % c.groups != 0 || c.outputs % c.groups != 0) {
     return false;
@@ -136,7 +135,7 @@ bool isValid(const DnnConvolution& c) {
     // Below 2^31 each: no sum or product of two of them overflows.
     if (!isSize(axis.image) || !isSize(axis.window) || !isSize(axis.result) ||
         !isSize(axis.stride) || !isSize(axis.dilation) || axis.padding < 0 ||
-        axis.padding > kMaxElements || !axis.isConsistent()) {
+        axis.padding > kMaxDnnElements || !axis.isConsistent()) {
       return false;
     }
   }

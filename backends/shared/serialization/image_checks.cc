@@ -1,11 +1,11 @@
 #include "backends/shared/serialization/image_checks.h"
 
+#include "base/program/device_limit.h"
+
 #include <algorithm>
 
 namespace isthmus {
 namespace {
-
-constexpr int64_t kMaxDevices = int64_t{1} << 20;
 
 bool isFine(const ArrayType& type) {
   // Also what is no enumerator at all is called so.
@@ -25,7 +25,7 @@ Status checkAssignment(const DeviceAssignment& assignment) {
   const int64_t count = int64_t{assignment.numReplicas} * assignment.numPartitions;
   // Empty ones are filled in by the client.
   if (assignment.deviceIds.empty())
-    return count <= kMaxDevices ? Status() : contradiction("devices");
+    return count <= kMaxProgramDevices ? Status() : contradiction("devices");
   return count == static_cast<int64_t>(assignment.deviceIds.size())
              ? Status()
              : contradiction("device assignment");
@@ -91,7 +91,7 @@ Status checkInfo(const ProgramInfo& info) {
   }
   const CompileOptions& options = info.options;
   if (options.numReplicas < 1 || options.numPartitions < 1 ||
-      int64_t{options.numReplicas} * options.numPartitions > kMaxDevices) {
+      int64_t{options.numReplicas} * options.numPartitions > kMaxProgramDevices) {
     return contradiction("number of devices");
   }
   if (options.deviceAssignment) ISTHMUS_RETURN_IF_ERROR(checkAssignment(*options.deviceAssignment));

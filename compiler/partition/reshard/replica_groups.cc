@@ -1,4 +1,5 @@
 #include "compiler/partition/reshard/replica_groups.h"
+#include "base/program/device_limit.h"
 
 #include "compiler/dialect/diagnostics/diagnostics.h"
 #include "compiler/dialect/dialect.h"
@@ -11,8 +12,6 @@ namespace isthmus {
 namespace {
 
 constexpr char kReplicaGroups[] = "replica_groups";
-// More devices than this in one program are taken for a mistake.
-constexpr int64_t kMaxDevices = 1 << 20;
 
 sdy::MeshAttr meshOf(mlir::Attribute attribute, const mlir::SymbolTable& symbols) {
   mlir::MLIRContext* context = attribute.getContext();
@@ -36,7 +35,7 @@ sdy::MeshAttr meshOf(mlir::Attribute attribute, const mlir::SymbolTable& symbols
 StatusOr<int64_t> deviceCount(sdy::MeshAttr mesh) {
   int64_t count = 1;
   for (sdy::MeshAxisAttr axis : mesh.getAxes()) {
-    if (axis.getSize() < 1 || axis.getSize() > kMaxDevices / count) {
+    if (axis.getSize() < 1 || axis.getSize() > kMaxProgramDevices / count) {
       return invalidArgument("replica groups: mesh axis '", axis.getName().str(), "' has size ",
                              axis.getSize());
     }
