@@ -9,9 +9,6 @@
 namespace isthmus {
 namespace {
 
-constexpr unsigned kConditionRegion = 0;
-constexpr unsigned kBodyRegion = 1;
-
 mlir::Block& onlyBlock(mlir::Operation* op, unsigned region) {
   return op->getRegion(region).front();
 }

@@ -16,6 +16,9 @@
 
 namespace isthmus {
 
+// The regions of a loop (OpRole::kWhile), by number.
+inline constexpr unsigned kConditionRegion = 0, kBodyRegion = 1;
+
 // Both ends belong to it.
 struct Lifetime {
   int64_t begin = 0;

@@ -18,8 +18,6 @@ namespace {
 // in memory.
 constexpr int64_t kMaxStackSlotBytes = 32;
 
-constexpr unsigned kBodyRegion = 1;
-
 // The memory of results, which is free until they are computed there, or moved there at the end;
 // `lent` is filled with where each is.
 std::vector<Room> lentResults(llvm::ArrayRef<Location> results, const Grouping& grouping,

@@ -19,7 +19,6 @@
 namespace isthmus::cuda {
 namespace {
 
-constexpr int kOldestCapability = 80;
 // Threads of a block whose work-items have nothing to do with each other.
 constexpr int64_t kBlockThreads = 256;
 constexpr int64_t kMaxBlocks = (int64_t{1} << 31) - 1;
@@ -99,7 +98,7 @@ StatusOr<int> ptxCapability(int deviceCapability) {
     return failedPrecondition("the device has compute capability ", deviceCapability / 10, ".",
                               deviceCapability % 10, ", expected 8.0 or newer");
   }
-  return deviceCapability >= 90 ? 90 : 80;
+  return deviceCapability >= 90 ? 90 : kOldestCapability;
 }
 
 codegen::WorkItemForm kernelForm(int capability) {

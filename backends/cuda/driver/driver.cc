@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "backends/cuda/target/nvidia.h"
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
 
@@ -17,7 +18,6 @@ namespace {
 // Of a device's memory, what allocations of the same sizes find at most.
 constexpr size_t kKeptShare = 4;
 
-constexpr int kOldestCapability = 80;
 constexpr size_t kLogBytes = 16 << 10;
 constexpr size_t kMaxKeptEvents = 1024;
 constexpr std::chrono::microseconds kLongestSpin{30};

@@ -19,7 +19,6 @@ namespace {
 using Dims = llvm::SmallVector<int64_t>;
 using DimsRef = llvm::ArrayRef<int64_t>;
 
-constexpr size_t kMaxAxes = 3;
 constexpr int64_t kMaxSize = int64_t{1} << 31;
 // Products below which a call costs more than it saves.
 constexpr double kMinProducts = 1 << 16;
@@ -134,7 +133,7 @@ Status checkTypes(shlo::ConvolutionOp op) {
 }
 
 Status checkWindows(const llvm::SmallVector<Window>& windows) {
-  if (windows.empty() || windows.size() > kMaxAxes) {
+  if (windows.empty() || windows.size() > kMaxDnnAxes) {
     return unimplemented("it has ", windows.size(), " spatial dimensions, not one to three");
   }
   for (const Window& window : windows) {

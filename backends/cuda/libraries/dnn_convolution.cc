@@ -5,8 +5,6 @@
 namespace isthmus::cuda {
 namespace {
 
-constexpr size_t kMaxAxes = 3;
-
 int64_t volume(const DnnConvolution& c, int64_t DnnAxis::* size) {
   int64_t product = 1;
   for (const DnnAxis& axis : c.axes) product *= axis.*size;
@@ -125,7 +123,7 @@ bool isValid(const DnnConvolution& c) {
   if (c.type != DnnType::kF32 && c.type != DnnType::kF16 && c.type != DnnType::kBf16) return false;
   if (c.isTf32 && c.type != DnnType::kF32) return false;
   if (!c.epilogue.isNone() && c.kind != DnnKind::kForward) return false;
-  if (c.axes.empty() || c.axes.size() > kMaxAxes) return false;
+  if (c.axes.empty() || c.axes.size() > kMaxDnnAxes) return false;
   auto isSize = [](int64_t size) { return size >= 1 && size <= kMaxDnnElements; };
   if (!isSize(c.batch) || !isSize(c.inputs) || !isSize(c.outputs) || !isSize(c.groups) ||
       c.inputs % c.groups != 0 || c.outputs % c.groups != 0) {

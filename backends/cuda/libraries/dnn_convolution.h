@@ -14,6 +14,8 @@ enum class DnnKind : int8_t { kForward = 0, kBackwardData = 1, kBackwardFilter =
 
 // cuDNN counts the elements of an array, and the steps between them, in 32 bits.
 inline constexpr int64_t kMaxDnnElements = (int64_t{1} << 31) - 1;
+// Spatial dimensions of its convolutions.
+inline constexpr size_t kMaxDnnAxes = 3;
 
 // Element types by the numbers of cudnnDataType_t.
 enum class DnnType : int { kF32 = 0, kF16 = 2, kBf16 = 9 };

@@ -5,8 +5,10 @@
 
 namespace isthmus::cuda {
 
-// GPUs of compute capability 8.0 and newer: the model of an A100 for capabilities (times ten) from
-// 80 to 89, of an H100 from 90 on.
+// The first compute capability that is supported, times ten as all capabilities are here.
+inline constexpr int kOldestCapability = 80;
+
+// GPUs from that one on: the model of an A100 for capabilities up to 89, of an H100 from 90 on.
 TargetModel nvidiaTarget(int capability);
 
 // On how many units groups run at the same time.
