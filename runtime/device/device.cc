@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/described_event.h"
+#include "base/device_timeout.h"
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
 #include "runtime/client.h"
@@ -94,26 +95,21 @@ Status Device::givenUp() const {
                 "device " + std::to_string(id()) + " was given up after something took too long");
 }
 
-bool Device::mayGiveUp() { return flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS") > 0; }
+bool Device::mayGiveUp() { return hasDeviceTimeout(); }
 
 bool Device::areReadyBy(DeviceEvents events, std::chrono::steady_clock::time_point deadline) const {
-  constexpr auto kLongestSleep = std::chrono::milliseconds(5);
-  std::chrono::nanoseconds sleep = std::chrono::microseconds(10);
-  for (const DeviceEventRef& event : events) {
-    while (!event->isReady()) {
-      if (!givenUp().ok() || std::chrono::steady_clock::now() >= deadline) return false;
-      std::this_thread::sleep_for(sleep);
-      sleep = std::min<std::chrono::nanoseconds>(2 * sleep, kLongestSleep);
-    }
-  }
-  return true;
+  return std::all_of(events.begin(), events.end(), [&](const DeviceEventRef& event) {
+    bool isReady = false;
+    waitUntil(deadline, [&] { return (isReady = event->isReady()) || !givenUp().ok(); });
+    return isReady;
+  });
 }
 
 // On a lane's thread, which begins to wait when the work before has ended: the time is the work's
 // own, as far as a device does one thing at a time.
 Status Device::awaitInTime(const DeviceEventRef& event, const std::string& what,
                            DeviceEvents after) {
-  const std::chrono::seconds limit(flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS"));
+  const std::chrono::seconds limit = deviceTimeout();
   if (limit.count() <= 0) return event->await();
   // Each of the programs before is watched for itself, unless it is another device's.
   constexpr size_t kMany = 1024;
@@ -130,10 +126,9 @@ Status Device::giveUp(const std::string& what, const std::string& at, std::chron
   isGivenUp_.store(true, std::memory_order_release);
   log(LogLevel::kError, "device ", id(), " has worked on ", what, at.empty() ? "" : " (" + at + ")",
       " for more than ", limit.count(), " s and is given up");
-  return Status(StatusCode::kDeadlineExceeded,
-                what + " has not ended on device " + std::to_string(id()) + " after " +
-                    std::to_string(limit.count()) + " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)" +
-                    (at.empty() ? "" : "; under way is " + at));
+  const Status error = timeoutError(limit, what, id());
+  return at.empty() ? error
+                    : error.withMessage(std::string(error.message()) + "; under way is " + at);
 }
 
 bool Device::isTimed() const {
@@ -186,7 +181,7 @@ Status Device::inTime(std::string what, std::function<Status()> work) {
     return resourceExhausted("no thread can be started for ", what, ", which is timed");
   }
   const Event done = outcome->done.event();
-  const std::chrono::seconds limit(flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS"));
+  const std::chrono::seconds limit = deviceTimeout();
   if (done.awaitUntil(std::chrono::steady_clock::now() + limit)) return done.await();
   leaveWithoutDriversAtExit();
   ++givenUpAndRunning;

@@ -11,6 +11,7 @@
 #include "backends/shared/serialization/cache_key.h"
 #include "backends/shared/staging/run_profile.h"
 #include "backends/shared/staging/step_runner.h"
+#include "base/device_timeout.h"
 #include "isthmus/flags.h"
 #include "isthmus/trace.h"
 
@@ -207,7 +208,7 @@ Status CudaExecutable::Run::recordProfile() {
 }
 
 Status CudaExecutable::Run::enqueue() {
-  if (flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS") > 0) {
+  if (hasDeviceTimeout()) {
     ISTHMUS_ASSIGN_OR_RETURN(before_, recordEvent(driver_, device_, Queue::kCompute));
   }
   // Steps of a graph have no times of their own.

@@ -2,14 +2,12 @@
 
 // What the host waits for may be several events of a device, or one that never comes.
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
-#include "isthmus/flags.h"
+#include "base/device_timeout.h"
 #include "isthmus/status.h"
 
 namespace isthmus {
@@ -50,27 +48,6 @@ Status awaitEach(const Events& events) {
   return first;
 }
 
-// Blocks until `isOver()`, but no longer than that. Whether it is.
-template <typename IsOver>
-bool waitAtMost(std::chrono::seconds limit, const IsOver& isOver) {
-  constexpr auto kLongestSleep = std::chrono::milliseconds(5);
-  const auto deadline = std::chrono::steady_clock::now() + limit;
-  std::chrono::nanoseconds sleep = std::chrono::microseconds(1);
-  while (!isOver()) {
-    if (std::chrono::steady_clock::now() >= deadline) return false;
-    std::this_thread::sleep_for(sleep);
-    sleep = std::min<std::chrono::nanoseconds>(2 * sleep, kLongestSleep);
-  }
-  return true;
-}
-
-// The error of what waitAtMost() gives up.
-inline Status deadlineExceeded(std::chrono::seconds limit, const std::string& what, int device) {
-  return Status(StatusCode::kDeadlineExceeded,
-                what + " has not ended on device " + std::to_string(device) + " after " +
-                    std::to_string(limit.count()) + " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)");
-}
-
 // Copies `bytes` of the host to `device`, and waits for the end of the copy; where work is timed,
 // no longer than that. `enqueue(from)` enqueues the copy from the address `from` and returns its
 // end, a StatusOr of an event as those of awaitEach, with isOver() (DeviceEvent: isReady()). A
@@ -78,13 +55,13 @@ inline Status deadlineExceeded(std::chrono::seconds limit, const std::string& wh
 template <typename Enqueue>
 Status copyInTime(const std::string& what, int device, const std::string& bytes,
                   const Enqueue& enqueue) {
-  const std::chrono::seconds limit(flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS"));
   std::unique_ptr<const std::string> own;
-  if (limit.count() > 0) own = std::make_unique<const std::string>(bytes);
+  if (hasDeviceTimeout()) own = std::make_unique<const std::string>(bytes);
   ISTHMUS_ASSIGN_OR_RETURN(const auto end, enqueue(own ? own->data() : bytes.data()));
-  if (own && !waitAtMost(limit, [&] { return internal::isOver(end); })) {
+  const auto deadline = std::chrono::steady_clock::now() + deviceTimeout();
+  if (own && !waitUntil(deadline, [&] { return internal::isOver(end); })) {
     static_cast<void>(own.release());
-    return deadlineExceeded(limit, what, device);
+    return timeoutError(deviceTimeout(), what, device);
   }
   return internal::await(end);
 }

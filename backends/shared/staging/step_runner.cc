@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "backends/shared/devices/await_each.h"
+#include "base/device_timeout.h"
 #include "isthmus/flags.h"
 #include "isthmus/trace.h"
 #include "runtime/scratch.h"
@@ -134,13 +134,11 @@ Status StepRunner::runRounds(const Loop& step, bool* isSwapped) {
     ISTHMUS_RETURN_IF_ERROR(keepPace());
   }
   if (step.rounds >= 0) return {};
-  const int64_t seconds = flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS");
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  const std::chrono::seconds limit = deviceTimeout();
+  const auto deadline = std::chrono::steady_clock::now() + limit;
   while (true) {
-    if (seconds > 0 && std::chrono::steady_clock::now() >= deadline) {
-      return Status(StatusCode::kDeadlineExceeded, "a loop has not ended after " +
-                                                       std::to_string(seconds) +
-                                                       " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)");
+    if (limit.count() > 0 && std::chrono::steady_clock::now() >= deadline) {
+      return timeoutError(limit, "a loop");
     }
     ISTHMUS_RETURN_IF_ERROR(runSteps(step.condition));
     uint8_t predicate = 0;
@@ -162,27 +160,26 @@ Status StepRunner::runStep(const Branch& step) {
   return runSteps(step.branches[chosenBranch(step, index)]);
 }
 
-bool StepRunner::isTimed() { return flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS") > 0; }
+bool StepRunner::isTimed() { return hasDeviceTimeout(); }
 
-Status StepRunner::awaitInTime(const IsOver& isOver, int64_t seconds) {
-  const std::chrono::seconds limit(seconds);
-  if (waitAtMost(limit, isOver)) return {};
+Status StepRunner::awaitInTime(const IsOver& isOver, std::chrono::seconds limit) {
+  if (waitUntil(std::chrono::steady_clock::now() + limit, isOver)) return {};
   isLate_ = true;
-  return deadlineExceeded(limit, "a step", request_.deviceId);
+  return timeoutError(limit, "a step", request_.deviceId);
 }
 
 Status StepRunner::settle() {
-  const int64_t seconds = flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS");
-  if (seconds <= 0) return {};
+  if (!isTimed()) return {};
+  const std::chrono::seconds limit = deviceTimeout();
   ISTHMUS_ASSIGN_OR_RETURN(const UnderWay work, underWay());
   // Programs before take their own time, one after the other: so many, or any number.
   constexpr int64_t kMany = 1024;
   const int64_t inFlight = flagInt("ISTHMUS_MAX_IN_FLIGHT");
   const int64_t programs = inFlight > 0 ? std::min(inFlight, kMany) : kMany;
   for (const IsOver& isOver : work.before) {
-    ISTHMUS_RETURN_IF_ERROR(awaitInTime(isOver, seconds * programs));
+    ISTHMUS_RETURN_IF_ERROR(awaitInTime(isOver, limit * programs));
   }
-  for (const IsOver& isOver : work.own) ISTHMUS_RETURN_IF_ERROR(awaitInTime(isOver, seconds));
+  for (const IsOver& isOver : work.own) ISTHMUS_RETURN_IF_ERROR(awaitInTime(isOver, limit));
   return {};
 }
 

@@ -3,6 +3,7 @@
 // launches.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -96,7 +97,7 @@ class StepRunner {
   void swapAddresses(const std::vector<Move>& places);
   // A value that decides what runs next.
   Status read(const Location& from, void* to);
-  Status awaitInTime(const IsOver& isOver, int64_t seconds);
+  Status awaitInTime(const IsOver& isOver, std::chrono::seconds limit);
 
   const RunRequest& request_;
   const HostFunctions* host_;
