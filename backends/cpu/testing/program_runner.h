@@ -36,7 +36,7 @@ StatusOr<ProgramImage> compileText(const std::string& text);
 StatusOr<std::vector<Bytes>> runExecutable(const Executable& executable,
                                            const std::vector<Bytes>& arguments);
 
-// Both.
+// compileText, then runExecutable.
 StatusOr<std::vector<Bytes>> runText(const std::string& text, const std::vector<Bytes>& arguments);
 
 }  // namespace isthmus::cpu::testing

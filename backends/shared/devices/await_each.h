@@ -1,6 +1,5 @@
+// What the host waits for: several events of a device, or one that may never come.
 #pragma once
-
-// What the host waits for may be several events of a device, or one that never comes.
 
 #include <chrono>
 #include <memory>

@@ -1,3 +1,4 @@
+// The graph of a convolution, with what its epilogue adds, or of one of its gradients.
 #include "backends/cuda/driver/dnn/dnn_graph_builder.h"
 
 namespace isthmus::cuda {
