@@ -201,6 +201,24 @@ TEST(ChooseSchedule, lanes_share_a_row_and_accumulate_columns) {
   EXPECT_THAT(kept.schedule(vectorCpu()), HasSubstr("reduce=1:accumulate:1x4"));
 }
 
+TEST(ChooseSchedule, transposes_in_registers_as_many_rows_as_the_cache_holds) {
+  auto transpose = [](int size, const std::string& element) {
+    const std::string n = std::to_string(size),
+                      type = "tensor<" + n + "x" + n + "x" + element + ">";
+    return Program(type, type,
+                   "%y = stablehlo.transpose %x, dims = [1, 0] : (" + type + ") -> " + type)
+        .schedule(vectorCpu());
+  };
+  EXPECT_THAT(transpose(1000, "f32"),
+              HasSubstr("order=transposed@0 lanes=16 cuts=0,1000 chunk=64"));
+  // Rows a power of two apart share sets.
+  EXPECT_THAT(transpose(1024, "f32"),
+              HasSubstr("order=transposed@0 lanes=16 cuts=0,1024 chunk=16"));
+  // Narrow elements have no more lanes than a block has rows.
+  EXPECT_THAT(transpose(1000, "i8"), HasSubstr("order=transposed@0 lanes=16 cuts=0,1000 chunk=64"));
+  EXPECT_THAT(transpose(1024, "i8"), HasSubstr("order=transposed@0 lanes=16 cuts=0,1024 chunk=32"));
+}
+
 TEST(ChooseSchedule, reduces_short_rows_in_blocks) {
   TargetModel target = vectorCpu();
   EXPECT_THAT(sum("tensor<64x25xf32>", "tensor<64xf32>", 1).schedule(target),

@@ -188,10 +188,12 @@ struct TargetModel {
   // Elements of a window that are computed one by one: indices fold to constants, and neighbours
   // share their loads.
   int64_t maxUnrolledWindow = 12;
-  int64_t shortRowElements = 7;  // of rows that are better left to a lane each
-  int64_t transposedRows = 64;   // of a block: fills lines of the cache
-  int maxKernelOps = 300;        // code size and register pressure grow faster than
-  int maxKernelBuffers = 48;     // what is saved
+  int64_t shortRowElements = 7;   // of rows that are better left to a lane each
+  int64_t transposedRows = 64;    // of a block: fills lines of the cache
+  int64_t cacheSetsBytes = 4096;  // apart, bytes are in the same set of the first-level cache
+  int64_t cacheWays = 8;          // lines of such a set, at least
+  int maxKernelOps = 300;         // code size and register pressure grow faster than
+  int maxKernelBuffers = 48;      // what is saved
   // Arrays that a kernel may have at all, where each is a parameter that the device has to have
   // room for; 0: any number.
   int64_t maxParameters = 0;

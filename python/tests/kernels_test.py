@@ -143,6 +143,16 @@ def test_transposes_of_every_shape(both, shape):
     np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-5, atol=1e-6)
 
 
+# Whose vectors have more elements than a block in registers has rows, and whose rows share sets of a cache.
+@pytest.mark.parametrize("shape", [(50, 60, 100), (1024, 1024), (37, 500), (3, 70, 256), (90, 17, 20)])
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, jnp.bfloat16, np.float64], ids=lambda t: t.__name__)
+def test_transposes_of_narrow_and_wide_elements(ours, shape, dtype):
+    x = np.random.default_rng(0).integers(0, 100, shape).astype(np.dtype(dtype))
+    with jax.enable_x64(True), jax.default_device(ours):
+        for order in (list(range(x.ndim))[::-1], [*range(x.ndim - 2), x.ndim - 1, x.ndim - 2]):
+            np.testing.assert_array_equal(jax.jit(lambda x: x.transpose(order))(x), x.transpose(order))
+
+
 # Vectors of indices, of all widths of elements and indices, past the ends as well.
 @pytest.mark.parametrize("index", [np.int8, np.int32, np.int64], ids=lambda t: t.__name__)
 @pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, np.float64, np.complex64], ids=lambda t: t.__name__)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 #include "compiler/cost/op_cost.h"
 #include "compiler/cost/time.h"
@@ -463,8 +464,16 @@ void LoopScheduler::chooseReductions() {
 }
 
 void LoopScheduler::tileTransposed() {
-  // A tile is some rows, as many as fill whole cache lines of what is read, over all columns.
-  stage_.chunk = std::min(stage_.dims[stage_.orderDim].size, target_.transposedRows);
+  // A tile is some rows, as many as fill whole cache lines of what is read, over all columns. Rows
+  // that lie a power of two apart share few sets of the cache: as many as these hold, for each is
+  // written a vector at a time.
+  int64_t rowBytes =
+      bytesOf(roots_[0].type()) / std::max<int64_t>(1, roots_[0].type().getNumElements());
+  for (const LoopDim& dim : llvm::drop_begin(stage_.dims, stage_.orderDim + 1))
+    rowBytes *= dim.size;
+  const int64_t sets = target_.cacheSetsBytes / std::gcd(rowBytes, target_.cacheSetsBytes);
+  const int64_t held = std::max<int64_t>(stage_.lanes, sets * target_.cacheWays);
+  stage_.chunk = std::min({stage_.dims[stage_.orderDim].size, target_.transposedRows, held});
 }
 
 // Of `unit` rows, or some times as many.
