@@ -68,7 +68,9 @@ bool isLeftToCopies(mlir::Operation* op, const FusionOptions& options) {
   auto arrays = static_cast<size_t>(llvm::count_if(concatenate.getInputs(), [](mlir::Value input) {
     return !input.getDefiningOp() || !isRematerializable(input.getDefiningOp());
   }));
-  return arrays * 2 >= operands &&
+  // … which is little beside choosing among so many.
+  constexpr size_t kManyOperands = 64;
+  return (arrays * 2 >= operands || operands >= kManyOperands) &&
          static_cast<double>(operands) *
                  static_cast<double>(elementCount(op->getResult(0).getType())) >
              options.target.maxSelections;

@@ -294,6 +294,56 @@ struct SimplifyPad : StaticPattern<shlo::PadOp> {
   }
 };
 
+// Whether `next` begins along `d` where `slice` of the same array ends, both without gaps.
+bool isContinued(shlo::SliceOp slice, shlo::SliceOp next, uint64_t d) {
+  if (!slice || !next || slice.getOperand() != next.getOperand() ||
+      slice.getStrides() != next.getStrides() || slice.getStrides()[d] != 1) {
+    return false;
+  }
+  for (size_t i = 0; i < slice.getStrides().size(); ++i) {
+    if (i == d ? next.getStartIndices()[i] != slice.getLimitIndices()[i]
+               : next.getStartIndices()[i] != slice.getStartIndices()[i] ||
+                     next.getLimitIndices()[i] != slice.getLimitIndices()[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Slices of an array that follow each other there are one, as of rows that are stacked again.
+struct JoinSlices : StaticPattern<shlo::ConcatenateOp> {
+  using StaticPattern::StaticPattern;
+
+  LogicalResult rewrite(shlo::ConcatenateOp op, PatternRewriter& rewriter) const override {
+    const uint64_t d = op.getDimension();
+    llvm::SmallVector<mlir::Value> parts;
+    for (size_t begin = 0, end = 0; begin < op.getInputs().size(); begin = end) {
+      auto sliceAt = [&](size_t i) { return op.getInputs()[i].getDefiningOp<shlo::SliceOp>(); };
+      shlo::SliceOp first = sliceAt(begin);
+      for (end = begin + 1; end < op.getInputs().size(); ++end) {
+        if (!isContinued(sliceAt(end - 1), sliceAt(end), d)) break;
+      }
+      if (end == begin + 1) {
+        parts.push_back(op.getInputs()[begin]);
+        continue;
+      }
+      Dims limits(first.getLimitIndices()), shape(shapeOf(first.getResult()));
+      limits[d] = sliceAt(end - 1).getLimitIndices()[d];
+      shape[d] = limits[d] - first.getStartIndices()[d];
+      parts.push_back(shlo::SliceOp::create(rewriter, first.getLoc(), op.getType().clone(shape),
+                                            first.getOperand(), first.getStartIndices(), limits,
+                                            first.getStrides()));
+    }
+    if (parts.size() == op.getInputs().size()) return mlir::failure();
+    if (parts.size() == 1) {
+      rewriter.replaceOp(op, parts[0]);
+    } else {
+      rewriter.replaceOpWithNewOp<shlo::ConcatenateOp>(op, op.getType(), parts, d);
+    }
+    return mlir::success();
+  }
+};
+
 struct SimplifyConcatenate : StaticPattern<shlo::ConcatenateOp> {
   using StaticPattern::StaticPattern;
 
@@ -417,7 +467,7 @@ void addSlicePatterns(mlir::RewritePatternSet& patterns) {
 void addShapePatterns(mlir::RewritePatternSet& patterns) {
   addSlicePatterns(patterns);
   patterns.add<SimplifyBroadcast, SimplifyReshape, SimplifyTranspose, SimplifyPad,
-               SimplifyConcatenate, SimplifyReduce, SimplifyReverse, SimplifyBitcast>(
+               SimplifyConcatenate, JoinSlices, SimplifyReduce, SimplifyReverse, SimplifyBitcast>(
       patterns.getContext());
 }
 

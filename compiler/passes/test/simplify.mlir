@@ -226,3 +226,23 @@ func.func @product_of_transposed(%w: tensor<2x4x512x512xf32>, %k: tensor<2x512x8
   %1 = stablehlo.dot_general %0, %k, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<2x512x512x4xf32>, tensor<2x512x8xf32>) -> tensor<2x512x4x8xf32>
   return %1 : tensor<2x512x4x8xf32>
 }
+
+// -----
+
+// Rows that are stacked again; one that follows none, and one whose columns differ.
+// CHECK-LABEL: @join_slices
+// CHECK-DAG: %[[ROWS:.*]] = stablehlo.slice %arg0 [1:6, 0:7]
+// CHECK-DAG: %[[LAST:.*]] = stablehlo.slice %arg0 [2:4, 0:7]
+// CHECK: stablehlo.concatenate %[[ROWS]], %[[LAST]], dim = 0
+// CHECK: return %{{.*}}, %arg0
+func.func @join_slices(%x: tensor<9x7xf32>) -> (tensor<7x7xf32>, tensor<9x7xf32>) {
+  %0 = stablehlo.slice %x [1:2, 0:7] : (tensor<9x7xf32>) -> tensor<1x7xf32>
+  %1 = stablehlo.slice %x [2:5, 0:7] : (tensor<9x7xf32>) -> tensor<3x7xf32>
+  %2 = stablehlo.slice %x [5:6, 0:7] : (tensor<9x7xf32>) -> tensor<1x7xf32>
+  %3 = stablehlo.slice %x [2:4, 0:7] : (tensor<9x7xf32>) -> tensor<2x7xf32>
+  %4 = stablehlo.concatenate %0, %1, %2, %3, dim = 0 : (tensor<1x7xf32>, tensor<3x7xf32>, tensor<1x7xf32>, tensor<2x7xf32>) -> tensor<7x7xf32>
+  %5 = stablehlo.slice %x [0:9, 0:3] : (tensor<9x7xf32>) -> tensor<9x3xf32>
+  %6 = stablehlo.slice %x [0:9, 3:7] : (tensor<9x7xf32>) -> tensor<9x4xf32>
+  %7 = stablehlo.concatenate %5, %6, dim = 1 : (tensor<9x3xf32>, tensor<9x4xf32>) -> tensor<9x7xf32>
+  return %4, %7 : tensor<7x7xf32>, tensor<9x7xf32>
+}
