@@ -197,6 +197,8 @@ class ComparingExecutable final : public Executable {
     bool isRandom = false;
     module->walk([&](shlo::RngOp) { isRandom = true; });
     if (isRandom) return unimplemented("it makes random numbers");
+    // Decided, where StableHLO says otherwise (docs/adr/0068-products-with-masks-select.md).
+    ISTHMUS_RETURN_IF_ERROR(selectByMasks(*module));
     module_ = std::move(module);
     return {};
   }

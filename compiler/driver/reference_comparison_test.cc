@@ -88,6 +88,21 @@ TEST(ReferenceComparison, LetsRightResultsPass) {
   EXPECT_TRUE(run(compileWrong, kProgram, false).ok());
 }
 
+TEST(ReferenceComparison, MultipliesByMasksAsTheCompilerDoes) {
+  constexpr char kMasked[] = R"(
+    func.func @main(%x: tensor<4xf32>, %p: tensor<i1>) -> tensor<4xf32> {
+      %zeros = stablehlo.constant dense<0.0> : tensor<4xf32>
+      %0 = stablehlo.divide %zeros, %zeros : tensor<4xf32>
+      %mask = stablehlo.broadcast_in_dim %p, dims = [] : (tensor<i1>) -> tensor<4xi1>
+      %1 = stablehlo.convert %mask : (tensor<4xi1>) -> tensor<4xf32>
+      %2 = stablehlo.multiply %0, %1 : tensor<4xf32>
+      return %2 : tensor<4xf32>
+    })";
+  StatusOr<std::vector<Bytes>> results = run(compileRight, kMasked, false);
+  ASSERT_TRUE(results.ok()) << results.status().message();
+  EXPECT_EQ((*results)[0], toBytes<float>({0, 0, 0, 0}));
+}
+
 TEST(ReferenceComparison, LeavesWhatCannotBeCompared) {
   constexpr char kRandom[] = R"(
     func.func @main(%x: tensor<4xf32>, %p: tensor<i1>) -> tensor<4xf32> {

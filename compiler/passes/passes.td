@@ -110,6 +110,21 @@ def LegalizeOpsPass : Pass<"legalize-ops", "mlir::ModuleOp"> {
   }];
 }
 
+def SelectByMasksPass : Pass<"select-by-masks", "mlir::ModuleOp"> {
+  let summary = "Makes products with converted booleans selections, so that what is masked may be NaN.";
+  let description = [{
+    Before:
+    ```mlir
+    %0 = stablehlo.convert %mask : (tensor<4xi1>) -> tensor<4xf32>
+    %1 = stablehlo.multiply %x, %0 : tensor<4xf32>
+    ```
+    After:
+    ```mlir
+    %1 = stablehlo.select %mask, %x, %zeros : tensor<4xi1>, tensor<4xf32>
+    ```
+  }];
+}
+
 def PartitionPass : Pass<"partition", "mlir::ModuleOp"> {
   let summary = "Turns the program over a mesh of devices into the program of one device.";
   let description = [{

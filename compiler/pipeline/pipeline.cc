@@ -52,6 +52,7 @@ constexpr Stage kStages[] = {
        passes.addPass(createPadBoundedPass());
        passes.addPass(createLegalizeQuantizedPass());
        passes.addPass(createLegalizeOpsPass());
+       passes.addPass(createSelectByMasksPass());
      }},
     {"partition", "Makes one device's program, with arguments and results as they lie in memory.",
      "core stablehlo, sdy", "core stablehlo",
@@ -190,6 +191,13 @@ std::unique_ptr<mlir::MLIRContext> makeContext() {
   auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
   loadAllDialects(*context);
   return context;
+}
+
+Status selectByMasks(mlir::ModuleOp module) {
+  mlir::PassManager passes(module->getContext());
+  passes.addPass(createSelectByMasksPass());
+  if (mlir::failed(passes.run(module))) return internalError("the pass select-by-masks failed");
+  return {};
 }
 
 Status runPipeline(mlir::OwningOpRef<mlir::ModuleOp>& module, const PipelineOptions& options) {

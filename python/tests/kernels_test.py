@@ -15,6 +15,15 @@ def test_kernels_that_differ_in_the_order_of_operands_are_two(both):
     np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "bfloat16"])
+def test_masks_hide_nan_and_infinity(run, dtype):
+    """Energies of JAX MD's padding, 0 / 0, are multiplied by a mask: their sum was NaN, which it is not on XLA."""
+    x, mask = np.array([np.nan, np.inf, -1, 2]), np.array([False, False, False, True])
+    with jax.enable_x64(dtype == "float64"):
+        for product in (lambda x, mask: x * mask, lambda x, mask: mask.astype(x.dtype) * x):
+            np.testing.assert_array_equal(run(product, jnp.array(x, dtype), mask).astype(complex), [0, 0, 0, 2])
+
+
 @pytest.mark.parametrize("find", [jnp.argmax, jnp.argmin])
 @pytest.mark.parametrize("shape", [(3, 9), (3, 1000), (3, 300_000)])
 def test_first_of_several_nan(both, find, shape):
