@@ -309,8 +309,11 @@ struct HoistInvariantWork : mlir::OpRewritePattern<shlo::WhileOp> {
 void addControlFlowPatterns(mlir::RewritePatternSet& patterns) {
   patterns.add(decideCase);
   patterns.add(decideIf);
-  patterns.add<HoistInvariantCarried, DropUnreadCarried, MergeEqualCarried, HoistInvariantWork>(
-      patterns.getContext());
+  patterns.add<HoistInvariantCarried, MergeEqualCarried>(patterns.getContext());
+}
+
+void addWholeLoopPatterns(mlir::RewritePatternSet& patterns) {
+  patterns.add<DropUnreadCarried, HoistInvariantWork>(patterns.getContext());
 }
 
 }  // namespace isthmus

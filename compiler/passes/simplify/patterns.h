@@ -38,5 +38,7 @@ void addInterleavingPatterns(mlir::RewritePatternSet& patterns);
 void addNarrowingPatterns(mlir::RewritePatternSet& patterns);
 // while, case and if: what never changes, what nobody reads, what is decided already.
 void addControlFlowPatterns(mlir::RewritePatternSet& patterns);
+// Those that look at all of a loop for each match.
+void addWholeLoopPatterns(mlir::RewritePatternSet& patterns);
 
 }  // namespace isthmus

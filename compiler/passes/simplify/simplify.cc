@@ -1,4 +1,5 @@
-// The simplify pass: the rewrite rules of this folder, greedily.
+// The simplify pass: the rewrite rules of this folder, greedily. Those that look at the whole body
+// of a loop have turns of their own: they would look again after each change in it.
 #include "compiler/passes/passes.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -9,6 +10,10 @@ namespace isthmus {
 #include "compiler/passes/passes.h.inc"
 
 namespace {
+
+bool hasLoop(mlir::ModuleOp module) {
+  return module.walk([](shlo::WhileOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
+}
 
 struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
   SimplifyPass() = default;
@@ -29,11 +34,23 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
     addInterleavingPatterns(patterns);
     addNarrowingPatterns(patterns);
     addControlFlowPatterns(patterns);
+    mlir::RewritePatternSet loopPatterns(&getContext());
+    addWholeLoopPatterns(loopPatterns);
     mlir::GreedyRewriteConfig config;
     // Merging blocks means nothing for structured regions, and costs time.
     config.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);
     // Not converging only means that something stayed less simple than it could be.
-    (void)mlir::applyPatternsGreedily(getOperation(), std::move(patterns), config);
+    constexpr int kMaxTurns = 8;
+    const mlir::FrozenRewritePatternSet everywhere(std::move(patterns));
+    const mlir::FrozenRewritePatternSet ofLoops(std::move(loopPatterns));
+    bool haveLoopsChanged = true;
+    for (int turn = 0; turn < kMaxTurns && haveLoopsChanged; ++turn) {
+      (void)mlir::applyPatternsGreedily(getOperation(), everywhere, config);
+      haveLoopsChanged = false;
+      if (hasLoop(getOperation())) {
+        (void)mlir::applyPatternsGreedily(getOperation(), ofLoops, config, &haveLoopsChanged);
+      }
+    }
   }
 
   TargetModel target_;

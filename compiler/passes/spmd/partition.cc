@@ -35,7 +35,10 @@ void simplifyAroundCollectives(mlir::ModuleOp module) {
   auto found = module.walk([](shlo::WhileOp loop) {
     return hasCollective(loop) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
   });
-  if (found.wasInterrupted()) addControlFlowPatterns(patterns);
+  if (found.wasInterrupted()) {
+    addControlFlowPatterns(patterns);
+    addWholeLoopPatterns(patterns);
+  }
   mlir::GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);
   config.enableFolding(false);
