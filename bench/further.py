@@ -128,6 +128,14 @@ def workloads():
                                         (values(2, 512, 8, 64), values(2, 512, 2, 64), values(2, 512, 2, 64))),
         "int8 weights 16x1024": (lambda x, w, s: x @ (w.astype(jnp.float32) * s),
                                  (values(16, 1024), values(1024, 1024, scale=50).astype(np.int8), values(1024))),
+        "bf16 vector by 2048x2048": (jnp.matmul, (typed(jnp.bfloat16, 1, 2048), typed(jnp.bfloat16, 2048, 2048))),
+        "complex matvec 512": (jnp.matmul, (values(512, 512) + 1j * values(512, 512), values(512) + 1j)),
+        "integer matvec 1000": (jnp.matmul, (integers(1000, 1000, high=100), integers(1000, high=100))),
+        "bool matvec 1000": (jnp.matmul, (values(1000, 1000) > 0, values(1000) > 0)),
+        "dot of 300k integers": (jnp.dot, (integers(300_000, high=100),) * 2),
+        "tall 1024x1024x3": (jnp.matmul, (values(1024, 1024), values(1024, 3))),
+        "gate on a qubit of 18": (lambda g, s: jnp.einsum("ij,ajb->aib", g, s),
+                                  (values(2, 2) + 1j * values(2, 2), values(256, 2, 512) + 1j)),
         # Norms and losses.
         "layer norm gradient": (gradient(layer_norm, (0, 1, 2)), (values(2048, 768), values(768), values(768))),
         "layer norm bf16": (layer_norm, (typed(jnp.bfloat16, 2048, 768), typed(jnp.bfloat16, 768), typed(jnp.bfloat16, 768))),
@@ -146,6 +154,11 @@ def workloads():
         # Bytes, moves, graphs.
         "images to channels first": (lambda x: x.transpose(0, 3, 1, 2), (image,)),
         "rows of three transposed": (lambda x: x.T + 0, (values(500_000, 3),)),
+        "transpose 1024x1024": (lambda x: x.T + 0, (values(1024, 1024),)),
+        "transpose of bytes 1000x1000": (lambda x: x.T + 0, (integers(1000, 1000, high=100).astype(np.int8),)),
+        "f32 to integers 1M": (lambda x: (x * 100).astype(jnp.int32), (values(1 << 20),)),
+        "300 rows stacked again": (lambda x: jnp.stack([x[i] for i in range(300)]), (values(300, 1000),)),
+        "300 columns stacked": (lambda x: jnp.stack([x[:, i] for i in range(300)]), (values(300, 1000),)),
         "images to f32": (lambda x: (x.astype(jnp.float32) / 255 - .5) / .2, (image,)),
         "pack bits 1M": (jnp.packbits, (values(1 << 20) > 0,)),
         "20 reshapes and transposes": (lambda x: lax.fori_loop(0, 20, lambda _, x: x.reshape(64, 32, 64).transpose(1, 0, 2)

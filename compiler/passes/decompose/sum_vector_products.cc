@@ -67,6 +67,14 @@ bool isOfLibrary(shlo::DotGeneralOp dot) {
          elementTypeOf(dot.getRhs()) == type;
 }
 
+// Whether attention, which stores no scores, may be made of this product of a vector: of narrow
+// floats in batches.
+bool mayBeAttention(shlo::DotGeneralOp dot) {
+  const mlir::Type type = elementTypeOf(dot.getLhs());
+  return (type.isBF16() || type.isF16()) &&
+         !dot.getDotDimensionNumbers().getLhsBatchingDimensions().empty();
+}
+
 int64_t bytesOf(mlir::Value value) {
   const StatusOr<int64_t> bytes = byteSize(value.getType());
   return bytes.ok() ? *bytes : 0;
@@ -132,9 +140,10 @@ struct SumVectorProductsPass : impl::SumVectorProductsPassBase<SumVectorProducts
       const bool isLeftVector = left.ownElements() == 1, isRightVector = right.ownElements() == 1;
       const Side& matrix = isLeftVector ? right : left;
       if (!(isLeftVector || isRightVector) || matrix.summed.empty()) return;
-      const bool staysInLibrary = isLeftVector && isRightVector
-                                      ? bytesOf(matrix.value) < target_.minParallelBytes
-                                      : !isComputedFor(matrix.value, dot);
+      const bool arePairs = isLeftVector && isRightVector;
+      if (!arePairs && mayBeAttention(dot)) return;
+      const bool staysInLibrary = arePairs ? bytesOf(matrix.value) < target_.minParallelBytes
+                                           : !isComputedFor(matrix.value, dot);
       if (isOfLibrary(dot) && staysInLibrary) return;
       sumRows(dot, isLeftVector ? left : right, matrix);
     });
