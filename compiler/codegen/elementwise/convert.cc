@@ -221,29 +221,39 @@ llvm::Value* bitsToFloat(llvm::IRBuilder<>& b, const TargetModel& target, llvm::
   return unpackFormat(V(&math, b.CreateZExt(bits, i32)), formatOf(kind)).v;
 }
 
-static  // To integers of 32 or 64 bits, in whole vectors: LLVM's saturating conversion to x86 is of
-        // one
-    // element after the other.
-    llvm::Value* saturatingVector(llvm::IRBuilder<>& b, V x, llvm::Type* wanted,
-                                  const ElementKind& to) {
-  const int valueBits = static_cast<int>(to.bits) - (to.isSigned ? 1 : 0);
-  const int precision = x.v->getType()->getScalarType()->isDoubleTy() ? 53 : 24;
-  const double bound = std::ldexp(1.0, valueBits);
-  const double largest = bound - std::ldexp(1.0, valueBits - precision);  // below the bound
+// Bits of an integer beside its sign, and of a register's float with the digit that is implied.
+static int valueBitsOf(const ElementKind& to) {
+  return static_cast<int>(to.bits) - (to.isSigned ? 1 : 0);
+}
+static int precisionOf(V x) { return x.v->getType()->getScalarType()->isDoubleTy() ? 53 : 24; }
+
+// `x` where it converts to `to` towards zero, else the nearest such number; 0 for NaN.
+static V clampToInteger(V x, const ElementKind& to) {
+  const double bound = std::ldexp(1.0, valueBitsOf(to));
   const double lowest = to.isSigned ? -bound : 0;
-  V inside = select(x < x.k(lowest), lowest, x);
-  inside = select(inside > inside.k(largest), largest, inside);
-  inside = select(isNan(x), 0.0, inside);
-  llvm::Value* result =
-      to.isSigned ? b.CreateFPToSI(inside.v, wanted) : b.CreateFPToUI(inside.v, wanted);
-  if (precision >= valueBits) return result;
-  const llvm::APInt most =
-      to.isSigned ? llvm::APInt::getSignedMaxValue(to.bits) : llvm::APInt::getMaxValue(to.bits);
-  return b.CreateSelect((x >= x.k(bound)).v, llvm::ConstantInt::get(wanted, most), result);
+  const double highest = bound - std::ldexp(1.0, valueBitsOf(to) - precisionOf(x));
+  x = select(x < x.k(lowest), lowest, x);
+  x = select(x > x.k(highest), highest, x);
+  return select(isNan(x), 0.0, x);
 }
 
-llvm::Value* convertPart(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* value,
-                         const ElementKind& from, const ElementKind& to, Rounded what) {
+// To integers of 32 or 64 bits, in whole vectors: LLVM's saturating conversion to x86 is of one
+// element after the other.
+static llvm::Value* saturatingVector(llvm::IRBuilder<>& b, V x, llvm::Type* wanted,
+                                     const ElementKind& to) {
+  const V inside = clampToInteger(x, to);
+  llvm::Value* result =
+      to.isSigned ? b.CreateFPToSI(inside.v, wanted) : b.CreateFPToUI(inside.v, wanted);
+  if (precisionOf(x) >= valueBitsOf(to)) return result;
+  // The float next below the bound is not the largest integer.
+  const V bound = x.k(std::ldexp(1.0, valueBitsOf(to)));
+  const llvm::APInt largest =
+      to.isSigned ? llvm::APInt::getSignedMaxValue(to.bits) : llvm::APInt::getMaxValue(to.bits);
+  return b.CreateSelect((x >= bound).v, llvm::ConstantInt::get(wanted, largest), result);
+}
+
+static llvm::Value* convertPart(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* value,
+                                const ElementKind& from, const ElementKind& to, Rounded what) {
   llvm::Type* wanted = like(value, to.computeType(b.getContext()));
   bool fromFloat = from.isFloat() || from.isComplex();
   bool toFloat = to.isFloat() || to.isComplex();
@@ -280,12 +290,7 @@ llvm::Value* convertPart(llvm::IRBuilder<>& b, const TargetModel& target, llvm::
   // Towards zero; what does not fit becomes the nearest integer that does, NaN becomes 0.
   if (to.bits <= 16) {
     // By way of i32, which vectors convert to; LLVM would convert elements one by one.
-    V x(&math, value);
-    double lo = to.isSigned ? -(1 << (to.bits - 1)) : 0;
-    double hi = to.isSigned ? (1 << (to.bits - 1)) - 1 : (1 << to.bits) - 1;
-    x = select(x < x.k(lo), lo, x);
-    x = select(x > x.k(hi), hi, x);
-    x = select(isNan(x), 0.0, x);
+    const V x = clampToInteger(V(&math, value), to);
     return b.CreateTrunc(b.CreateFPToSI(x.v, like(value, b.getInt32Ty())), wanted);
   }
   if (value->getType()->isVectorTy() && target.intrinsics == Intrinsics::kX86) {
