@@ -64,12 +64,12 @@ bool isLeftToCopies(mlir::Operation* op, const FusionOptions& options) {
   if (operands <= kFewOperands) return false;
   const auto most = static_cast<size_t>(options.target.maxKernelBuffers);
   if (countArraysBehind(concatenate.getInputs(), most + 1) > most) return true;
-  // What kernels compute at no cost would have to be written to be copied.
+  // What kernels compute at no cost would have to be written to be copied, which is little beside
+  // choosing among so many operands.
+  constexpr size_t kManyOperands = 64;
   auto arrays = static_cast<size_t>(llvm::count_if(concatenate.getInputs(), [](mlir::Value input) {
     return !input.getDefiningOp() || !isRematerializable(input.getDefiningOp());
   }));
-  // … which is little beside choosing among so many.
-  constexpr size_t kManyOperands = 64;
   return (arrays * 2 >= operands || operands >= kManyOperands) &&
          static_cast<double>(operands) *
                  static_cast<double>(elementCount(op->getResult(0).getType())) >

@@ -7,7 +7,6 @@
 //   it once: all but f32 and f64.
 //
 // Late, since a matrix may turn out to be computed before a loop, or for several readers.
-#include "compiler/dialect/facts/byte_size.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/decompose/product_sums.h"
@@ -75,11 +74,6 @@ bool mayBeAttention(shlo::DotGeneralOp dot) {
          !dot.getDotDimensionNumbers().getLhsBatchingDimensions().empty();
 }
 
-int64_t bytesOf(mlir::Value value) {
-  const StatusOr<int64_t> bytes = byteSize(value.getType());
-  return bytes.ok() ? *bytes : 0;
-}
-
 bool hasElements(mlir::Value value) { return isStaticArray(value) && elementCount(value) > 0; }
 
 // The vector over the dimensions of the matrix.
@@ -142,8 +136,9 @@ struct SumVectorProductsPass : impl::SumVectorProductsPassBase<SumVectorProducts
       if (!(isLeftVector || isRightVector) || matrix.summed.empty()) return;
       const bool arePairs = isLeftVector && isRightVector;
       if (!arePairs && mayBeAttention(dot)) return;
-      const bool staysInLibrary = arePairs ? bytesOf(matrix.value) < target_.minParallelBytes
-                                           : !isComputedFor(matrix.value, dot);
+      const bool staysInLibrary =
+          arePairs ? arrayBytes(matrix.value.getType()) < target_.minParallelBytes
+                   : !isComputedFor(matrix.value, dot);
       if (isOfLibrary(dot) && staysInLibrary) return;
       sumRows(dot, isLeftVector ? left : right, matrix);
     });

@@ -467,8 +467,7 @@ void LoopScheduler::tileTransposed() {
   // A tile is some rows, as many as fill whole cache lines of what is read, over all columns. Rows
   // that lie a power of two apart share few sets of the cache: as many as these hold, for each is
   // written a vector at a time.
-  int64_t rowBytes =
-      bytesOf(roots_[0].type()) / std::max<int64_t>(1, roots_[0].type().getNumElements());
+  int64_t rowBytes = elementBytes(roots_[0].type().getElementType());
   for (const LoopDim& dim : llvm::drop_begin(stage_.dims, stage_.orderDim + 1))
     rowBytes *= dim.size;
   const int64_t sets = target_.cacheSetsBytes / std::gcd(rowBytes, target_.cacheSetsBytes);

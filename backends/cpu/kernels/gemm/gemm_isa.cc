@@ -465,6 +465,15 @@ void packTransposed(T* out, const S* data, const PanelSource& s, int64_t kBegin,
   }
 }
 
+// Whether a panel of `width` lanes is none of padding.
+inline bool hasAllLanes(const PanelSource& s, int width) {
+  if (s.lanes != width) return false;
+  for (int i = 0; i < width; ++i) {
+    if (s.laneOffsets[i] == kZeroLane) return false;
+  }
+  return true;
+}
+
 template <typename T, typename S, int width>
 void packElements(T* out, const S* data, const PanelSource& s, int64_t kBegin, int64_t kEnd) {
   for (int64_t k = kBegin; k < kEnd; ++k) {
@@ -506,8 +515,7 @@ void packFrom(T* out, const PanelSource& s) {
     return;
   }
   if (s.kRun >= block && !s.lanesContiguous) {
-    bool isWhole = s.lanes == width;
-    for (int i = 0; i < s.lanes; ++i) isWhole = isWhole && s.laneOffsets[i] != kZeroLane;
+    const bool isWhole = hasAllLanes(s, width);
     // Steps are contiguous within a run only, of which the panel may begin in the middle.
     int64_t k = 0;
     int64_t left = s.kRun - s.kPhase;
@@ -652,7 +660,7 @@ void packComplexWhole(T* out, const PanelSource& s) {
     return;
   }
   // A line of the cache from each lane at a time.
-  constexpr int64_t block = 64 / sizeof(C);
+  constexpr int64_t block = kCacheLineBytes / sizeof(C);
   for (int64_t begin = 0; begin < s.kc; begin += block) {
     const int64_t end = begin + block < s.kc ? begin + block : s.kc;
     for (int i = 0; i < width; ++i) {
@@ -668,9 +676,7 @@ void packComplexWhole(T* out, const PanelSource& s) {
 
 template <typename T, typename C, ElementType native, int width>
 void packComplexWidth(T* out, const PanelSource& s) {
-  bool isWhole = s.type == native && s.lanes == width;
-  for (int i = 0; i < s.lanes; ++i) isWhole = isWhole && s.laneOffsets[i] != kZeroLane;
-  if (isWhole) return packComplexWhole<T, C, width>(out, s);
+  if (s.type == native && hasAllLanes(s, width)) return packComplexWhole<T, C, width>(out, s);
   const C* data = static_cast<const C*>(s.data);
   for (int64_t k = 0; k < s.kc; ++k) {
     int64_t offset = s.kOffsets[k];
