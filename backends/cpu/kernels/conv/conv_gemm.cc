@@ -404,7 +404,7 @@ void fillTables(const ConvProblem& p, Tables& t) {
 bool runConvAsGemm(RunServices& services, const ConvProblem& p, GemmDomain domain) {
   const bool nativeResult = isDomainType(domain, p.conv.resultType);
   // Patches are packed tap by tap: each must fill whole blocks of a panel.
-  const GemmDomain narrow = narrowDomain(domain, p.conv.lhsType, p.conv.rhsType);
+  const GemmDomain narrow = narrowDomain(domain, p.conv.lhsType, p.conv.rhsType, p.conv.resultType);
   if (p.inputFeatures % gemmKernels(narrow).stepsPerBlock() == 0) domain = narrow;
   Tables tables{};
   tables.taps = p.taps();

@@ -474,7 +474,7 @@ bool isPrepared(const ConvProblem& p, GemmDomain domain) {
 const char* positionSumsRefusal(const ConvProblem& p, GemmDomain domain, Asked asked) {
   const ConvDescriptor& c = p.conv;
   if (isOfGroups(c, p) && PositionSums(p, GemmDomain::kF32).chooseGroups()) return nullptr;
-  domain = narrowDomain(domain, c.lhsType, c.rhsType);
+  domain = narrowDomain(domain, c.lhsType, c.rhsType, c.resultType);
   if (domain == GemmDomain::kBf16) {
     if (c.resultType != ElementType::kBF16 && c.resultType != ElementType::kF32) {
       return "another type of results";
@@ -497,7 +497,7 @@ bool runPositionSums(RunServices& services, const ConvProblem& p, GemmDomain dom
       return true;
     }
   }
-  domain = narrowDomain(domain, c.lhsType, c.rhsType);
+  domain = narrowDomain(domain, c.lhsType, c.rhsType, c.resultType);
   if (domain == GemmDomain::kBf16 || isPrepared(p, domain)) {
     return PreparedSums(p, domain).run(services);
   }

@@ -299,7 +299,7 @@ class TransposedSums {
 // What it can compute suits it.
 const char* transposedSumsRefusal(const ConvProblem& p, GemmDomain domain, Asked) {
   const ConvDescriptor& c = p.conv;
-  if (narrowDomain(domain, c.lhsType, c.rhsType) != GemmDomain::kBf16 ||
+  if (narrowDomain(domain, c.lhsType, c.rhsType, c.resultType) != GemmDomain::kBf16 ||
       (c.resultType != ElementType::kBF16 && c.resultType != ElementType::kF32)) {
     return "not of bf16, or no kernels of it";
   }

@@ -430,7 +430,7 @@ class WindowConv {
 
 const char* windowRefusal(const ConvProblem& p, GemmDomain domain, Asked asked) {
   const ConvDescriptor& c = p.conv;
-  domain = narrowDomain(domain, c.lhsType, c.rhsType);
+  domain = narrowDomain(domain, c.lhsType, c.rhsType, c.resultType);
   if (domain == GemmDomain::kBf16) {
     if (c.resultType != ElementType::kBF16 && c.resultType != ElementType::kF32) {
       return "another type of results";
@@ -443,7 +443,8 @@ const char* windowRefusal(const ConvProblem& p, GemmDomain domain, Asked asked) 
 }
 
 bool runWindowConv(RunServices& services, const ConvProblem& p, GemmDomain domain) {
-  return WindowConv(p, narrowDomain(domain, p.conv.lhsType, p.conv.rhsType)).run(services);
+  return WindowConv(p, narrowDomain(domain, p.conv.lhsType, p.conv.rhsType, p.conv.resultType))
+      .run(services);
 }
 
 }  // namespace isthmus::cpu

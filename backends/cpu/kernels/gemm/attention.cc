@@ -43,7 +43,7 @@ int64_t offsetOf(std::span<const ResultDimension> dims, int64_t index) {
 
 GemmDomain domainOf(const DotDescriptor& dot) {
   return narrowDomain(chooseDomain(dot.lhsType, dot.rhsType, dot.resultType), dot.lhsType,
-                      dot.rhsType);
+                      dot.rhsType, dot.resultType);
 }
 
 // Whether tiles read a left operand whose steps are so far apart where it lies.

@@ -29,8 +29,12 @@ void setChoice(const DotChoice& choice, DotDescriptor& dot) {
   if (choice.isNear) dot.flags |= kDotIsNear;
 }
 
+GemmDomain domainOf(const DotDescriptor& dot) {
+  return chooseDomain(dot.lhsType, dot.rhsType, dot.resultType, decodeShape(dot).contracting);
+}
+
 DotChoice decideForm(const DotDescriptor& dot, int64_t l2Bytes, const Refusals& refusals) {
-  const GemmDomain domain = chooseDomain(dot.lhsType, dot.rhsType, dot.resultType);
+  const GemmDomain domain = domainOf(dot);
   DotChoice choice = skinnyFormOf(decodeShape(dot), domain, l2Bytes, refusals);
   choice.isNear = isNearVectorDot(dot, choice.form, domain);
   return choice;
@@ -39,7 +43,8 @@ DotChoice decideForm(const DotDescriptor& dot, int64_t l2Bytes, const Refusals& 
 }  // namespace
 
 int termsAtOnce(ElementType lhs, ElementType rhs, ElementType result) {
-  return gemmKernels(narrowDomain(chooseDomain(lhs, rhs, result), lhs, rhs)).stepsPerElement;
+  return gemmKernels(narrowDomain(chooseDomain(lhs, rhs, result), lhs, rhs, result))
+      .stepsPerElement;
 }
 
 std::string chooseDotForm(int64_t l2Bytes, DotDescriptor& dot) {
@@ -52,7 +57,7 @@ std::string setDotForm(std::string_view name, bool isSwapped, DotDescriptor& dot
   const auto* at = std::find(std::begin(kFormNames) + 1, std::end(kFormNames), name);
   if (at == std::end(kFormNames)) return "products have no form of the name " + std::string(name);
   const auto form = static_cast<DotForm>(at - std::begin(kFormNames));
-  const GemmDomain domain = chooseDomain(dot.lhsType, dot.rhsType, dot.resultType);
+  const GemmDomain domain = domainOf(dot);
   const char* why = nullptr;
   if (form == DotForm::kBlocked) {
     if (isSwapped) why = "its operands stay in their places";
@@ -82,12 +87,12 @@ extern "C" int32_t isthmus_rt_dot(IsthmusRun* run, const void* descriptor, void*
   if (dot.form == DotForm::kUndecided || dot.formKernels != hostKernels()) {
     choice = decideForm(dot, nearCacheBytes(), Refusals());
   }
-  GemmDomain domain = chooseDomain(dot.lhsType, dot.rhsType, dot.resultType);
+  GemmDomain domain = domainOf(dot);
   if (choice.isNear && runNearVectorDot(dot, choice.form, buffers, domain)) return 0;
   DotProblem p = decodeDot(dot, buffers);
   if (p.batches == 0 || p.rows == 0 || p.cols == 0) return 0;
   if (choice.form != DotForm::kBlocked && runSkinnyDot(*run->services, p, choice, domain)) return 0;
-  domain = narrowDomain(domain, dot.lhsType, dot.rhsType);
+  domain = narrowDomain(domain, dot.lhsType, dot.rhsType, dot.resultType);
   if (runBlocked(*run->services, p, domain)) return 0;
   return fail(run, resourceExhausted("dot_general: no scratch memory for packing operands"));
 }

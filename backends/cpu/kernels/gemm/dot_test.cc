@@ -574,8 +574,9 @@ TEST_P(DotTest, LargestBytes) {
 TEST_P(DotTest, RandomDimensionNumbers) {
   std::mt19937 rng(5);
   using E = ElementType;
-  const E types[] = {E::kF32, E::kF64, E::kBF16, E::kS32, E::kS8, E::kC64, E::kPred};
-  for (int round = 0; round < 150; ++round) {
+  const E types[] = {E::kF32, E::kF64, E::kBF16, E::kS32, E::kS8,  E::kU8,
+                     E::kS16, E::kU16, E::kS4,   E::kC64, E::kPred};
+  for (int round = 0; round < 250; ++round) {
     Case c;
     c.lhsType = c.rhsType = c.resultType = types[rng() % std::size(types)];
     struct Dim {

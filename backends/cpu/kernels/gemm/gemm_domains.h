@@ -8,7 +8,9 @@
 
 namespace isthmus::cpu {
 
-inline GemmDomain chooseDomain(ElementType lhs, ElementType rhs, ElementType result) {
+// For sums of at most `terms` products each.
+inline GemmDomain chooseDomain(ElementType lhs, ElementType rhs, ElementType result,
+                               int64_t terms = INT64_MAX) {
   switch (elementClass(result)) {
     case ElementClass::kComplex:
       return result == ElementType::kC64 ? GemmDomain::kC64 : GemmDomain::kC128;
@@ -18,19 +20,24 @@ inline GemmDomain chooseDomain(ElementType lhs, ElementType rhs, ElementType res
       }
       return GemmDomain::kF32;
     case ElementClass::kPred:
-      return GemmDomain::kU64;  // a count that cannot wrap to zero
+      // A count that cannot wrap to zero.
+      return terms <= UINT32_MAX ? GemmDomain::kU32 : GemmDomain::kU64;
     default:
       return storageBytes(result) <= 4 ? GemmDomain::kU32 : GemmDomain::kU64;
   }
 }
 
-// Whether 16 bits hold all values of the type.
-inline bool fitsPairs(ElementType type) {
+// Whether a result is the same if elements of the type are read as signed integers of so many
+// bytes: these hold all its values, or all that the result keeps of products.
+inline bool isReadAs(ElementType type, ElementType result, size_t bytes) {
+  const size_t own = storageBytes(type);
   switch (elementClass(type)) {
+    case ElementClass::kPred:
+      return true;
     case ElementClass::kSigned:
-      return storageBytes(type) <= 2;
+      return own <= bytes;
     case ElementClass::kUnsigned:
-      return storageBytes(type) == 1;
+      return own < bytes || (own == bytes && storageBytes(result) <= bytes);
     default:
       return false;
   }
@@ -38,16 +45,17 @@ inline bool fitsPairs(ElementType type) {
 
 // The domain whose kernels take the operands as they are, several steps at a time, where there are
 // such for `domain`; else `domain`. For operands that are packed by whole elements of panels.
-inline GemmDomain narrowDomain(GemmDomain domain, ElementType lhs, ElementType rhs) {
-  auto isByte = [](ElementType type) {
-    return elementClass(type) == ElementClass::kSigned && storageBytes(type) == 1;
-  };
+inline GemmDomain narrowDomain(GemmDomain domain, ElementType lhs, ElementType rhs,
+                               ElementType result) {
   if (domain == GemmDomain::kF32 && lhs == ElementType::kBF16 && rhs == ElementType::kBF16) {
     return isAvailable(GemmDomain::kBf16) ? GemmDomain::kBf16 : domain;
   }
-  if (domain != GemmDomain::kU32 || !fitsPairs(lhs) || !fitsPairs(rhs)) return domain;
-  if (isByte(lhs) && isByte(rhs) && isAvailable(GemmDomain::kBytes)) return GemmDomain::kBytes;
-  return GemmDomain::kPairs;
+  if (domain != GemmDomain::kU32) return domain;
+  auto areReadAs = [&](size_t bytes) {
+    return isReadAs(lhs, result, bytes) && isReadAs(rhs, result, bytes);
+  };
+  if (areReadAs(1) && isAvailable(GemmDomain::kBytes)) return GemmDomain::kBytes;
+  return areReadAs(2) ? GemmDomain::kPairs : domain;
 }
 
 // Whether sums of the domain are stored as this type bit for bit.

@@ -2,6 +2,7 @@
 #include "backends/cpu/kernels/block_transpose.h"
 #include "backends/cpu/kernels/element_access.h"
 #include "backends/cpu/kernels/gemm/gemm_kernels.h"
+#include "backends/cpu/kernels/gemm/gemm_pack_narrow.h"
 #include "backends/cpu/kernels/gemm/gemm_tile.h"
 
 #ifndef ISTHMUS_ISA
@@ -584,45 +585,21 @@ void packReal(void* panel, int width, const PanelSource& s) {
   }
 }
 
-// Pairs of steps as 16-bit integers side by side; a last odd step is paired with zero.
-template <typename S, int width>
-void packPairsFrom(int16_t* out, const PanelSource& s) {
-  const S* data = static_cast<const S*>(s.data);
-  const bool dense = s.lanesContiguous && s.lanes == width;
-  for (int64_t k = 0; k < s.kc; k += 2, out += 2 * width) {
-    const bool both = k + 1 < s.kc;
-    const int64_t first = s.kOffsets[k], second = both ? s.kOffsets[k + 1] : 0;
-    if (dense && both) {
-      const S* p = data + s.laneOffsets[0] + first;
-      const S* q = data + s.laneOffsets[0] + second;
-      for (int i = 0; i < width; ++i) {
-        out[2 * i] = p[i];
-        out[2 * i + 1] = q[i];
-      }
-      continue;
-    }
-    for (int i = 0; i < s.lanes; ++i) {
-      const int64_t lane = s.laneOffsets[i];
-      const bool present = lane != kZeroLane;
-      out[2 * i] = present ? data[lane + first] : int16_t(0);
-      out[2 * i + 1] = present && both ? data[lane + second] : int16_t(0);
-    }
-    for (int i = s.lanes; i < width; ++i) out[2 * i] = out[2 * i + 1] = 0;
-  }
-}
-
 template <int width>
-void packPairsWidth(int16_t* out, const PanelSource& s) {
-  if (s.type == ElementType::kS16) return packPairsFrom<int16_t, width>(out, s);
-  if (elementClass(s.type) == ElementClass::kSigned) return packPairsFrom<int8_t, width>(out, s);
-  packPairsFrom<uint8_t, width>(out, s);
+void packPairsWidth(uint32_t* out, const PanelSource& s) {
+  if (storageBytes(s.type) == sizeof(uint16_t))
+    return NarrowPacker<uint16_t, width, 0>::pack(out, s);
+  if (elementClass(s.type) == ElementClass::kSigned) {
+    return NarrowPacker<uint16_t, width, 0, int8_t>::pack(out, s);
+  }
+  NarrowPacker<uint16_t, width, 0, uint8_t>::pack(out, s);
 }
 
 void packPairs(void* panel, int width, const PanelSource& s) {
   if (width == kRows) {
-    packPairsWidth<kRows>(static_cast<int16_t*>(panel), s);
+    packPairsWidth<kRows>(static_cast<uint32_t*>(panel), s);
   } else {
-    packPairsWidth<2 * kLanes<uint32_t>>(static_cast<int16_t*>(panel), s);
+    packPairsWidth<2 * kLanes<uint32_t>>(static_cast<uint32_t*>(panel), s);
   }
 }
 

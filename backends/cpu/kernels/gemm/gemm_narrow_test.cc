@@ -75,7 +75,14 @@ struct Family {
   Isa isa;
   const GemmKernels* (*kernelsFor)(GemmDomain);
   GemmDomain domain;
+  ElementType type;
+
+  bool isFloat() const { return domain == GemmDomain::kBf16; }
 };
+template <const GemmKernels* (*table)()>
+const GemmKernels* tableFor(GemmDomain domain) {
+  return &table()[static_cast<int>(domain)];
+}
 void PrintTo(const Family& family, std::ostream* stream) { *stream << family.name; }
 
 class NarrowTest : public ::testing::TestWithParam<Family> {
@@ -86,23 +93,39 @@ class NarrowTest : public ::testing::TestWithParam<Family> {
 };
 INSTANTIATE_TEST_SUITE_P(
     Families, NarrowTest,
-    ::testing::Values(
-        Family{"emulated_amx_bytes", Isa::kV2, emulated_amx::gemmKernelsFor, GemmDomain::kBytes},
-        Family{"emulated_amx_bf16", Isa::kV2, emulated_amx::gemmKernelsFor, GemmDomain::kBf16},
-        Family{"amx_bytes", Isa::kAmx, v4_amx::gemmKernelsFor, GemmDomain::kBytes},
-        Family{"amx_bf16", Isa::kAmx, v4_amx::gemmKernelsFor, GemmDomain::kBf16},
-        Family{"avx512_bf16", Isa::kBf16, v4_bf16::gemmKernelsFor, GemmDomain::kBf16},
-        Family{"vnni_bytes", Isa::kVnni, v4_vnni::gemmKernelsFor, GemmDomain::kBytes}),
+    ::testing::Values(Family{"emulated_amx_bytes", Isa::kV2, emulated_amx::gemmKernelsFor,
+                             GemmDomain::kBytes, ElementType::kS8},
+                      Family{"emulated_amx_bf16", Isa::kV2, emulated_amx::gemmKernelsFor,
+                             GemmDomain::kBf16, ElementType::kBF16},
+                      Family{"amx_bytes", Isa::kAmx, v4_amx::gemmKernelsFor, GemmDomain::kBytes,
+                             ElementType::kS8},
+                      Family{"amx_bf16", Isa::kAmx, v4_amx::gemmKernelsFor, GemmDomain::kBf16,
+                             ElementType::kBF16},
+                      Family{"avx512_bf16", Isa::kBf16, v4_bf16::gemmKernelsFor, GemmDomain::kBf16,
+                             ElementType::kBF16},
+                      Family{"vnni_bytes", Isa::kVnni, v4_vnni::gemmKernelsFor, GemmDomain::kBytes,
+                             ElementType::kS8},
+                      Family{"v2_pairs_s16", Isa::kV2, tableFor<v2::gemmKernelTable>,
+                             GemmDomain::kPairs, ElementType::kS16},
+                      Family{"v2_pairs_s8", Isa::kV2, tableFor<v2::gemmKernelTable>,
+                             GemmDomain::kPairs, ElementType::kS8},
+                      Family{"v3_pairs_u8", Isa::kV3, tableFor<v3::gemmKernelTable>,
+                             GemmDomain::kPairs, ElementType::kU8},
+                      Family{"v4_pairs_s8", Isa::kV4, tableFor<v4::gemmKernelTable>,
+                             GemmDomain::kPairs, ElementType::kS8},
+                      Family{"vnni_pairs_u8", Isa::kVnni, v4_vnni::gemmKernelsFor,
+                             GemmDomain::kPairs, ElementType::kU8}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST_P(NarrowTest, TilesOfEverySizeAndLayout) {
   const GemmKernels& kernels = *GetParam().kernelsFor(GetParam().domain);
-  const bool isBytes = GetParam().domain == GemmDomain::kBytes;
-  const ElementType type = isBytes ? ElementType::kS8 : ElementType::kBF16;
+  const bool isFloat = GetParam().isFloat();
+  const ElementType type = GetParam().type;
   std::mt19937 rng(1);
-  for (int rows : {1, 13, 15, 16, 17, 32}) {
+  for (int rows : {1, 5, 13, 15, 16, 17, 32}) {
     if (rows > kernels.mr) continue;
-    for (int cols : {1, 16, 20, 32}) {
+    for (int cols : {1, 7, 8, 16, 20, 32}) {
+      if (cols > kernels.nr) continue;
       for (int64_t steps : {1, 7, 32, 64, 65, 200}) {
         for (int layout = 0; layout < 8; ++layout) {
           SCOPED_TRACE(::testing::Message()
@@ -116,7 +139,7 @@ TEST_P(NarrowTest, TilesOfEverySizeAndLayout) {
           const int64_t ldc = cols + 3;
           std::vector<float> floats(rows * ldc, 5);
           std::vector<int32_t> integers(rows * ldc, 5);
-          void* result = isBytes ? static_cast<void*>(integers.data()) : floats.data();
+          void* result = isFloat ? static_cast<void*>(floats.data()) : integers.data();
           {
             const TilesInUse tiles(kernels);
             kernels.tile(steps, left.data(), right.data(), result, ldc, rows, cols, accumulate);
@@ -127,7 +150,7 @@ TEST_P(NarrowTest, TilesOfEverySizeAndLayout) {
               for (int64_t k = 0; k < steps && c < cols; ++k) expected += a.at(r, k) * b.at(c, k);
               // Sums of small integers are exact in either type.
               const int64_t at = r * ldc + c;
-              ASSERT_EQ(isBytes ? integers[at] : floats[at], expected) << r << "," << c;
+              ASSERT_EQ(isFloat ? floats[at] : integers[at], expected) << r << "," << c;
             }
           }
         }
@@ -140,8 +163,8 @@ TEST_P(NarrowTest, TilesOfEverySizeAndLayout) {
 // the last with what no product may read.
 TEST_P(NarrowTest, RunsInPlace) {
   const GemmKernels& kernels = *GetParam().kernelsFor(GetParam().domain);
-  const bool isBytes = GetParam().domain == GemmDomain::kBytes;
-  const ElementType type = isBytes ? ElementType::kS8 : ElementType::kBF16;
+  const bool isFloat = GetParam().isFloat();
+  const ElementType type = GetParam().type;
   const auto bytes = static_cast<int64_t>(storageBytes(type));
   std::mt19937 rng(1);
   if (!kernels.runTile) GTEST_SKIP() << "from panels only";
@@ -193,7 +216,7 @@ TEST_P(NarrowTest, RunsInPlace) {
         const int64_t ldc = cols + 3;
         std::vector<float> floats(rows * ldc, 5);
         std::vector<int32_t> integers(rows * ldc, 5);
-        void* result = isBytes ? static_cast<void*>(integers.data()) : floats.data();
+        void* result = isFloat ? static_cast<void*>(floats.data()) : integers.data();
         {
           const TilesInUse tiles(kernels);
           kernels.runTile(runs.data(), runs.size(), a.data(), rowStride, kernels.stepsPerElement,
@@ -202,7 +225,7 @@ TEST_P(NarrowTest, RunsInPlace) {
         for (int r = 0; r < rows; ++r) {
           for (int c = 0; c < ldc; ++c) {
             const double value = c < cols ? expected[r * cols + c] : 5;
-            ASSERT_EQ(isBytes ? integers[r * ldc + c] : floats[r * ldc + c], value)
+            ASSERT_EQ(isFloat ? floats[r * ldc + c] : integers[r * ldc + c], value)
                 << r << "," << c;
           }
         }

@@ -13,6 +13,26 @@ void storeEach(const void* sums, int64_t count, ElementType type, void* result, 
   for (int64_t i = 0; i < count; ++i) storeElement<T>(result, type, index + i, values[i]);
 }
 
+// The same of integers, in loops that vectorize.
+void storeIntegers(const uint32_t* sums, int64_t count, ElementType type, void* result,
+                   int64_t index) {
+  auto store = [&]<typename S>(S* to) {
+    for (int64_t i = 0; i < count; ++i) to[index + i] = static_cast<S>(sums[i]);
+  };
+  switch (type) {
+    case ElementType::kPred:
+      return store(static_cast<bool*>(result));
+    case ElementType::kS8:
+    case ElementType::kU8:
+      return store(static_cast<uint8_t*>(result));
+    case ElementType::kS16:
+    case ElementType::kU16:
+      return store(static_cast<uint16_t*>(result));
+    default:
+      return storeEach<uint32_t>(sums, count, type, result, index);
+  }
+}
+
 void storeBfloat16(const float* sums, int64_t count, uint16_t* result) {
   for (int64_t i = 0; i < count; ++i) {
     // floatToBfloat16 without a branch, so that the loop vectorizes.
@@ -60,7 +80,7 @@ void storeSums(GemmDomain domain, const void* sums, int64_t count, ElementType t
     case GemmDomain::kU32:
     case GemmDomain::kPairs:
     case GemmDomain::kBytes:
-      return storeEach<uint32_t>(sums, count, type, result, index);
+      return storeIntegers(static_cast<const uint32_t*>(sums), count, type, result, index);
     case GemmDomain::kU64:
       return storeEach<uint64_t>(sums, count, type, result, index);
     case GemmDomain::kC64:
