@@ -323,25 +323,28 @@ int64_t rowsAtOnce(const Plan& plan) {
   return std::min(rows, std::clamp(fit, kMinRowsInPlace, kMaxRowsInPlace));
 }
 
-// Each task is one whole batch, or a range of columns of it.
+// Each task is one whole batch, or a range of columns of it: of as many panels each but for one,
+// since threads wait for the one that has most.
 void runByColumns(Plan& plan, bool serial, int64_t splits) {
   const GemmJob& job = plan.job;
   const int nr = plan.kernels.nr;
-  const int64_t perTask = roundUp(ceilDiv(job.n, splits), nr);
-  splits = ceilDiv(job.n, perTask);
+  const int64_t panels = ceilDiv(job.n, nr);
+  splits = std::min(splits, panels);
+  const int64_t maxColumns = ceilDiv(panels, splits) * nr;
+  auto firstColumn = [&](int64_t split) { return std::min(job.n, split * panels / splits * nr); };
   const int64_t blockRows = rowsAtOnce(plan);
   PartSize size{0, plan.kBlocks};
-  if (job.m > blockRows) size = PartSize::choose(plan, perTask, kPackedColumnsBytes / 4);
+  if (job.m > blockRows) size = PartSize::choose(plan, maxColumns, kPackedColumnsBytes / 4);
   parallel(plan.services, job.batches * splits, serial, [&](int64_t begin, int64_t end) {
-    int64_t blockBytes = BlockMemory::bytes(plan, blockRows, perTask, size.blocks);
+    int64_t blockBytes = BlockMemory::bytes(plan, blockRows, maxColumns, size.blocks);
     Scratch<char> scratch(plan.services, blockBytes + size.bytes(plan));
     if (!scratch) {
       plan.outOfMemory = true;
       return;
     }
     for (int64_t task = begin; task < end; ++task) {
-      int64_t column = task % splits * perTask;
-      computeRange(plan, task / splits, {0, job.m}, {column, std::min(job.n, column + perTask)},
+      const int64_t split = task % splits;
+      computeRange(plan, task / splits, {0, job.m}, {firstColumn(split), firstColumn(split + 1)},
                    scratch.data(), blockRows, scratch.data() + blockBytes, size);
     }
   });
