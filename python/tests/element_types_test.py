@@ -397,6 +397,27 @@ def test_ties_between_powers_go_up(ours, source):
                 {source: (np.array(expected, np.float32).astype(powers), 0)})
 
 
+@pytest.mark.parametrize("source", ["int32", "uint32", "int64", "uint64"])
+def test_integers_of_many_bits_round_once(ours, source):
+    """To bfloat16, of eight bits: near halves between two of its numbers, which f32 and f64 would round to the halves."""
+    def rounded(value):
+        drop = max(abs(value).bit_length() - 8, 0)
+        kept, rest, half = abs(value) >> drop, abs(value) & ((1 << drop) - 1), (1 << drop) >> 1
+        kept += rest > half or (rest == half and drop > 0 and kept % 2 == 1)
+        return float(kept << drop) * (-1 if value < 0 else 1)
+
+    limits = np.iinfo(source)
+    halves = [(2 * n + 1) << shift for n in (128, 129, 200, 255) for shift in range(56)]
+    random = np.random.default_rng(1).integers(limits.min, limits.max, 3000, source, endpoint=True)
+    near = {sign * (half + d) for half in halves for d in (-129, -128, -2, -1, 0, 1, 2, 127, 128, 129) for sign in (1, -1)}
+    values = [int(v) for v in random] + sorted(v for v in near if limits.min <= v <= limits.max)
+    # Whole vectors, and one by one.
+    for count in (len(values) // 64 * 64, 3):
+        some = np.array(values[-count:], source)
+        got = run_all(ours, lambda _: lambda x: x.astype("bfloat16"), {source: (some,)})[source]
+        np.testing.assert_array_equal(np.asarray(got, np.float64), [rounded(int(v)) for v in some])
+
+
 def test_products_round_ties_between_powers_up(ours):
     # 1 + 1 + 1 and 4 + 1 + 1: a library function computes it, not generated code.
     powers = dtype_of("float8_e8m0fnu")

@@ -252,6 +252,27 @@ static llvm::Value* saturatingVector(llvm::IRBuilder<>& b, V x, llvm::Type* want
   return b.CreateSelect((x >= bound).v, llvm::ConstantInt::get(wanted, largest), result);
 }
 
+// An integer that `precision` bits hold: itself, or of the two next to it the one that is odd in
+// the last of these bits, so that rounding it once more, to fewer bits, gives what rounding the
+// integer directly would.
+static llvm::Value* toBitsRoundingToOdd(llvm::IRBuilder<>& b, llvm::Value* value, bool isSigned,
+                                        unsigned precision) {
+  llvm::Type* type = value->getType();
+  auto constant = [&](const llvm::APInt& number) { return llvm::ConstantInt::get(type, number); };
+  const unsigned bits = type->getScalarSizeInBits();
+  const unsigned dropped = bits - precision;
+  llvm::Value* low = constant(llvm::APInt::getLowBitsSet(bits, dropped));
+  llvm::Value* last = constant(llvm::APInt::getOneBitSet(bits, dropped));
+  llvm::Value* isInexact = b.CreateAnd(b.CreateAdd(b.CreateAnd(value, low), low), last);
+  llvm::Value* odd = b.CreateOr(b.CreateAnd(value, b.CreateNot(low)), isInexact);
+  // Whether it has more bits than that; the magnitude of negative numbers in two's complement.
+  const llvm::APInt bound = llvm::APInt::getOneBitSet(bits, precision);
+  llvm::Value* fits =
+      isSigned ? b.CreateICmpULT(b.CreateAdd(value, constant(bound)), constant(bound.shl(1)))
+               : b.CreateICmpULT(value, constant(bound));
+  return b.CreateSelect(fits, value, odd);
+}
+
 static llvm::Value* convertPart(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* value,
                                 const ElementKind& from, const ElementKind& to, Rounded what) {
   llvm::Type* wanted = like(value, to.computeType(b.getContext()));
@@ -270,13 +291,14 @@ static llvm::Value* convertPart(llvm::IRBuilder<>& b, const TargetModel& target,
     return wrapInteger(b, result, to);
   }
   if (!fromFloat) {
-    llvm::Type* through = wanted;
-    // To a narrow float: not through f32, which rounds integers that wide itself.
-    bool twice = to.small && from.bits > 16;
-    if (twice) through = like(value, b.getDoubleTy());
+    // To a narrow float by way of f32, and of f64 from integers that f32 has no bits for.
+    const bool isWide = to.small && from.bits > 32;
+    if (to.small && from.bits > 16)
+      value = toBitsRoundingToOdd(b, value, fromSigned, isWide ? 53 : 24);
+    llvm::Type* through = isWide ? like(value, b.getDoubleTy()) : wanted;
     llvm::Value* number =
         fromSigned ? b.CreateSIToFP(value, through) : b.CreateUIToFP(value, through);
-    if (twice) number = toF32RoundingToOdd(V(&math, number)).v;
+    if (isWide) number = toF32RoundingToOdd(V(&math, number)).v;
     return roundToKind(b, target, number, to);
   }
   if (toFloat) {
