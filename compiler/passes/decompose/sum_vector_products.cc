@@ -1,10 +1,10 @@
-// The sum-vector-products pass: products of a vector and a matrix, or of vectors, become sums of
-// elementwise products where a kernel that sums does better than the library:
+// The sum-vector-products pass: products of one or a few vectors and a matrix, or of vectors,
+// become sums of elementwise products where a kernel that sums does better than the library:
 // - the matrix is computed for the product alone, so that the kernel computes it, and nothing of
 //   its size is stored, as in Gaussian processes and with weights of few bits;
 // - two vectors are so long that threads share them, which they do in sums;
 // - the library has no form for vectors of such types, and would pack the matrix into tiles to read
-//   it once: all but f32 and f64.
+//   it once: all but f32 and f64; and a few times: wide integers and complex numbers.
 //
 // Late, since a matrix may turn out to be computed before a loop, or for several readers.
 #include "compiler/dialect/facts/op_facts.h"
@@ -23,6 +23,12 @@ namespace isthmus {
 namespace {
 
 using Dims = llvm::SmallVector<int64_t>;
+
+// Of one step of all vectors, for each of which a row of the matrix is read again where it is near:
+// for more of them packing it pays.
+constexpr int64_t kMaxStepBytes = 64;
+// Smaller matrices are packed in no time.
+constexpr int64_t kMinMatrixBytes = 16 << 10;
 
 // One operand of a product.
 struct Side {
@@ -76,42 +82,91 @@ bool mayBeAttention(shlo::DotGeneralOp dot) {
 
 bool hasElements(mlir::Value value) { return isStaticArray(value) && elementCount(value) > 0; }
 
-// The vector over the dimensions of the matrix.
-mlir::Value spread(ArrayBuilder& b, const Side& vector, const Side& matrix) {
-  Dims shape, places;
-  for (auto [d, size] : llvm::enumerate(shapeOf(vector.value))) {
-    const auto dim = static_cast<int64_t>(d);
-    if (vector.isOwn(dim)) continue;  // of size 1
-    const auto* summed = llvm::find(vector.summed, dim);
-    const bool isSummed = summed != vector.summed.end();
-    const auto at = isSummed ? summed - vector.summed.begin()
-                             : llvm::find(vector.batch, dim) - vector.batch.begin();
-    shape.push_back(size);
-    places.push_back((isSummed ? matrix.summed : matrix.batch)[static_cast<size_t>(at)]);
+// What is summed: the dimensions of the matrix, with those of several vectors in front of the
+// summed ones, so that a row of the matrix meets all vectors before the next is read.
+struct Terms {
+  Dims shape;
+  Dims ofMatrix, ofVectors;  // where their dimensions are in it; not those of a vector by itself
+  Dims vectorShape;          // of these dimensions
+};
+
+Terms termsOf(const Side& vectors, const Side& matrix) {
+  Terms terms;
+  terms.shape.assign(shapeOf(matrix.value).begin(), shapeOf(matrix.value).end());
+  const int64_t front = *llvm::min_element(matrix.summed);
+  int64_t count = 0;
+  for (auto [d, size] : llvm::enumerate(shapeOf(vectors.value))) {
+    if (!vectors.isOwn(static_cast<int64_t>(d)) || size == 1) continue;
+    terms.shape.insert(terms.shape.begin() + front + count++, size);
   }
-  return b.broadcast(b.reshape(vector.value, shape), shapeOf(matrix.value), places);
+  for (int64_t d = 0; d < rankOf(matrix.value); ++d) {
+    terms.ofMatrix.push_back(d < front ? d : d + count);
+  }
+  int64_t own = front;
+  for (auto [d, size] : llvm::enumerate(shapeOf(vectors.value))) {
+    const auto dim = static_cast<int64_t>(d);
+    const auto* summed = llvm::find(vectors.summed, dim);
+    const auto* batch = llvm::find(vectors.batch, dim);
+    if (summed != vectors.summed.end()) {
+      const int64_t other = matrix.summed[static_cast<size_t>(summed - vectors.summed.begin())];
+      terms.ofVectors.push_back(terms.ofMatrix[static_cast<size_t>(other)]);
+    } else if (batch != vectors.batch.end()) {
+      const int64_t other = matrix.batch[static_cast<size_t>(batch - vectors.batch.begin())];
+      terms.ofVectors.push_back(terms.ofMatrix[static_cast<size_t>(other)]);
+    } else if (size > 1) {
+      terms.ofVectors.push_back(own++);
+    } else {
+      continue;
+    }
+    terms.vectorShape.push_back(size);
+  }
+  return terms;
 }
 
-void sumRows(shlo::DotGeneralOp dot, const Side& vector, const Side& matrix) {
+void sumRows(shlo::DotGeneralOp dot, const Side& vectors, const Side& matrix, bool isMatrixLeft) {
   mlir::OpBuilder builder(dot);
   ArrayBuilder b(dot, builder);
   const mlir::Type type = sumTypeOf(dot);
+  const Terms terms = termsOf(vectors, matrix);
+  auto transposed = [&](mlir::Value value, llvm::ArrayRef<int64_t> order) -> mlir::Value {
+    if (isIdentity(order)) return value;
+    return shlo::TransposeOp::create(builder, dot.getLoc(), permuted(value.getType(), order), value,
+                                     order);
+  };
+  auto overTerms = [&](mlir::Value value, Dims places) {
+    // Several vectors as rows: each row of the matrix reads all of them.
+    if (vectors.ownElements() > 1) {
+      Dims order = llvm::to_vector(llvm::seq<int64_t>(rankOf(value)));
+      llvm::sort(order, [&](int64_t x, int64_t y) { return places[x] < places[y]; });
+      value = transposed(value, order);
+      llvm::sort(places);
+    }
+    const bool isWhole = places.size() == terms.shape.size() && isIdentity(places);
+    return b.convert(isWhole ? value : b.broadcast(value, terms.shape, places), type);
+  };
   mlir::Value product =
-      b.mul(b.convert(matrix.value, type), b.convert(spread(b, vector, matrix), type));
-  mlir::Value sum = b.convert(b.sum(product, matrix.summed), elementTypeOf(dot.getResult()));
-  // The result has batch dimensions first.
+      b.mul(overTerms(matrix.value, terms.ofMatrix),
+            overTerms(b.reshape(vectors.value, terms.vectorShape), terms.ofVectors));
+  auto placesOf = [&](llvm::ArrayRef<int64_t> dims) {
+    return llvm::to_vector(
+        llvm::map_range(dims, [&](int64_t d) { return terms.ofMatrix[static_cast<size_t>(d)]; }));
+  };
+  const Dims summed = placesOf(matrix.summed), batch = placesOf(matrix.batch);
+  mlir::Value sum = b.convert(b.sum(product, summed), elementTypeOf(dot.getResult()));
+  // The result has batch dimensions first, then the left operand's own ones.
   Dims kept, order;
-  for (int64_t d = 0; d < rankOf(matrix.value); ++d) {
-    if (!llvm::is_contained(matrix.summed, d)) kept.push_back(d);
+  for (int64_t d = 0; d < static_cast<int64_t>(terms.shape.size()); ++d) {
+    if (!llvm::is_contained(summed, d)) kept.push_back(d);
   }
-  for (int64_t d : matrix.batch) order.push_back(llvm::find(kept, d) - kept.begin());
-  for (auto [i, d] : llvm::enumerate(kept)) {
-    if (matrix.isOwn(d)) order.push_back(static_cast<int64_t>(i));
+  for (int64_t d : batch) order.push_back(llvm::find(kept, d) - kept.begin());
+  for (bool ofMatrix : {isMatrixLeft, !isMatrixLeft}) {
+    for (auto [i, d] : llvm::enumerate(kept)) {
+      if (!llvm::is_contained(batch, d) && llvm::is_contained(terms.ofMatrix, d) == ofMatrix) {
+        order.push_back(static_cast<int64_t>(i));
+      }
+    }
   }
-  if (!llvm::is_sorted(order)) {
-    sum = shlo::TransposeOp::create(builder, dot.getLoc(), permuted(sum.getType(), order), sum,
-                                    order);
-  }
+  sum = transposed(sum, order);
   dot.getResult().replaceAllUsesWith(b.reshape(sum, shapeOf(dot.getResult())));
   dot.erase();
 }
@@ -131,17 +186,42 @@ struct SumVectorProductsPass : impl::SumVectorProductsPassBase<SumVectorProducts
                       numbers.getLhsContractingDimensions()};
       const Side right{dot.getRhs(), numbers.getRhsBatchingDimensions(),
                        numbers.getRhsContractingDimensions()};
-      const bool isLeftVector = left.ownElements() == 1, isRightVector = right.ownElements() == 1;
-      const Side& matrix = isLeftVector ? right : left;
-      if (!(isLeftVector || isRightVector) || matrix.summed.empty()) return;
-      const bool arePairs = isLeftVector && isRightVector;
-      if (!arePairs && mayBeAttention(dot)) return;
-      const bool staysInLibrary =
-          arePairs ? arrayBytes(matrix.value.getType()) < target_.minParallelBytes
-                   : !isComputedFor(matrix.value, dot);
-      if (isOfLibrary(dot) && staysInLibrary) return;
-      sumRows(dot, isLeftVector ? left : right, matrix);
+      const bool isMatrixLeft = left.ownElements() >= right.ownElements();
+      const Side& matrix = isMatrixLeft ? left : right;
+      const Side& vectors = isMatrixLeft ? right : left;
+      if (matrix.summed.empty()) return;
+      const bool arePairs = matrix.ownElements() == 1;
+      if (vectors.ownElements() > 1 ? areVectorsSummed(dot, vectors, matrix)
+                                    : isVectorSummed(dot, matrix, arePairs)) {
+        sumRows(dot, vectors, matrix, isMatrixLeft);
+      }
     });
+  }
+
+ private:
+  bool isVectorSummed(shlo::DotGeneralOp dot, const Side& matrix, bool arePairs) const {
+    if (!arePairs && mayBeAttention(dot)) return false;
+    if (!isOfLibrary(dot)) return true;
+    return arePairs ? arrayBytes(matrix.value.getType()) >= target_.minParallelBytes
+                    : isComputedFor(matrix.value, dot);
+  }
+
+  // The library multiplies several vectors of narrow types as fast, several steps at a time.
+  static bool areVectorsSummed(shlo::DotGeneralOp dot, const Side& vectors, const Side& matrix) {
+    const mlir::Type type = elementTypeOf(dot.getResult());
+    const bool isWide =
+        mlir::isa<mlir::ComplexType>(type) || type.isInteger(32) || type.isInteger(64);
+    const int64_t matrixBytes = arrayBytes(matrix.value.getType());
+    return isWide && elementTypeOf(matrix.value) == type &&
+           vectors.ownElements() * elementBytes(type) <= kMaxStepBytes &&
+           matrixBytes >= kMinMatrixBytes && hasSummedRows(matrix);
+  }
+
+  // Whether what is summed lies side by side.
+  static bool hasSummedRows(const Side& matrix) {
+    const int64_t rank = rankOf(matrix.value);
+    const auto count = static_cast<int64_t>(matrix.summed.size());
+    return llvm::all_of(matrix.summed, [&](int64_t d) { return d >= rank - count; });
   }
 
   TargetModel target_;

@@ -94,3 +94,36 @@ func.func @long_pairs(%x: tensor<300000xf32>, %y: tensor<3000xf32>) -> (tensor<f
   %1 = stablehlo.dot_general %y, %y, contracting_dims = [0] x [0] : (tensor<3000xf32>, tensor<3000xf32>) -> tensor<f32>
   return %0, %1 : tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// A few vectors of wide types, as rows, meet each row of a large matrix while it is near; the result
+// has the dimensions of the left operand first.
+// CHECK-LABEL: @few_vectors
+// CHECK: %[[M:.*]] = stablehlo.broadcast_in_dim %arg0, dims = [0, 2] : (tensor<64x80xcomplex<f32>>) -> tensor<64x3x80xcomplex<f32>>
+// CHECK: %[[ROWS:.*]] = stablehlo.transpose %arg1, dims = [1, 0]
+// CHECK: %[[V:.*]] = stablehlo.broadcast_in_dim %[[ROWS]], dims = [1, 2] : (tensor<3x80xcomplex<f32>>) -> tensor<64x3x80xcomplex<f32>>
+// CHECK: %[[PRODUCT:.*]] = stablehlo.multiply %[[M]], %[[V]]
+// CHECK: stablehlo.reduce(%[[PRODUCT]] init: %{{.*}}) applies stablehlo.add across dimensions = [2]
+// CHECK: %[[SUM:.*]] = stablehlo.reduce({{.*}} across dimensions = [3] : (tensor<5x100x2x30xi32>
+// CHECK: stablehlo.transpose %[[SUM]], dims = [0, 2, 1]
+// CHECK-NOT: stablehlo.dot_general
+func.func @few_vectors(%m: tensor<64x80xcomplex<f32>>, %v: tensor<80x3xcomplex<f32>>, %n: tensor<5x100x30xi32>, %w: tensor<5x2x30xi32>) -> (tensor<64x3xcomplex<f32>>, tensor<5x2x100xi32>) {
+  %0 = stablehlo.dot_general %m, %v, contracting_dims = [1] x [0] : (tensor<64x80xcomplex<f32>>, tensor<80x3xcomplex<f32>>) -> tensor<64x3xcomplex<f32>>
+  %1 = stablehlo.dot_general %w, %n, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<5x2x30xi32>, tensor<5x100x30xi32>) -> tensor<5x2x100xi32>
+  return %0, %1 : tensor<64x3xcomplex<f32>>, tensor<5x2x100xi32>
+}
+
+// -----
+
+// Not of columns, which would be read again; not by many vectors, of small matrices, or of types
+// that the library has a form for.
+// CHECK-LABEL: @few_vectors_kept
+// CHECK-COUNT-4: stablehlo.dot_general
+func.func @few_vectors_kept(%m: tensor<80x64xcomplex<f32>>, %v: tensor<80x3xcomplex<f32>>, %many: tensor<64x9xcomplex<f32>>, %s: tensor<4x8xi32>, %t: tensor<8x2xi32>, %f: tensor<64x80xf32>, %g: tensor<80x3xf32>) -> (tensor<64x3xcomplex<f32>>, tensor<80x9xcomplex<f32>>, tensor<4x2xi32>, tensor<64x3xf32>) {
+  %0 = stablehlo.dot_general %m, %v, contracting_dims = [0] x [0] : (tensor<80x64xcomplex<f32>>, tensor<80x3xcomplex<f32>>) -> tensor<64x3xcomplex<f32>>
+  %1 = stablehlo.dot_general %m, %many, contracting_dims = [1] x [0] : (tensor<80x64xcomplex<f32>>, tensor<64x9xcomplex<f32>>) -> tensor<80x9xcomplex<f32>>
+  %2 = stablehlo.dot_general %s, %t, contracting_dims = [1] x [0] : (tensor<4x8xi32>, tensor<8x2xi32>) -> tensor<4x2xi32>
+  %3 = stablehlo.dot_general %f, %g, contracting_dims = [1] x [0] : (tensor<64x80xf32>, tensor<80x3xf32>) -> tensor<64x3xf32>
+  return %0, %1, %2, %3 : tensor<64x3xcomplex<f32>>, tensor<80x9xcomplex<f32>>, tensor<4x2xi32>, tensor<64x3xf32>
+}
