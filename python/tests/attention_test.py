@@ -83,6 +83,17 @@ def test_types(run, form, dtype, tolerance):
     close(run(form, q, k, v), attention(q, k, v), tolerance)
 
 
+# As when a text is continued: keys and values are read where they lie.
+@pytest.mark.parametrize("b, t, s, h, d", [(1, 1, 2048, 4, 128), (2, 2, 333, 3, 72), (1, 3, 100, 2, 40), (3, 4, 64, 1, 33), (2, 1, 3, 2, 16)])
+@pytest.mark.parametrize("form", FORMS)
+def test_few_queries_in_bf16(run, form, b, t, s, h, d):
+    q, k, v = (random(*shape).astype(jnp.bfloat16) for shape in ((b, t, h, d), (b, s, h, d), (b, s, h, d)))
+    close(run(form, q, k, v), attention(q, k, v), 3e-2)
+    # Features of keys far apart.
+    turned = jnp.asarray(k.transpose(0, 2, 3, 1))
+    close(run(lambda q, k, v: form(q, k.transpose(0, 3, 1, 2), v), q, turned, v), attention(q, k, v), 3e-2)
+
+
 def test_rows_that_are_no_softmax(run):
     """The kernel between the products may be any that works on rows."""
     q, k, v = random(300, 40), random(400, 40), random(400, 70)

@@ -54,12 +54,21 @@ bool readsInPlace(GemmDomain domain, const GemmKernels& kernels, ElementType typ
                                      : type == floatTypeOf(domain);
 }
 
+// What kernels of a domain for few rows read.
+ElementType rowTypeOf(GemmDomain domain) {
+  return domain == GemmDomain::kBf16 ? ElementType::kBF16 : floatTypeOf(domain);
+}
+
 // Whether they read a right operand where it lies, and packing it would cost more: `rows` rows are
-// multiplied with it.
+// multiplied with it, in tiles or, of bf16, without.
 bool readsRightInPlace(const DotProblem& p, GemmDomain domain, const GemmKernels& kernels,
                        int64_t rows) {
-  return kernels.rowTimesMatrix && p.dot.rhsType == floatTypeOf(domain) && p.k.size() <= 1 &&
-         p.n.size() == 1 && p.n[0].rhsStride == 1 && p.cols % kernels.vectorLanes == 0 &&
+  if (p.dot.rhsType != rowTypeOf(domain) || p.k.size() > 1 || p.n.size() != 1 ||
+      p.n[0].rhsStride != 1) {
+    return false;
+  }
+  if (domain == GemmDomain::kBf16) return kernels.rowsTimesMatrix && rows <= kMaxDotRows;
+  return kernels.rowTimesMatrix && p.cols % kernels.vectorLanes == 0 &&
          areFewRows(kernels, rows, p.k.empty() ? 0 : p.k[0].rhsStride);
 }
 
@@ -96,16 +105,19 @@ struct Scores {
                       readsInPlace(domain, kernels, dot.lhsType, leftStep())),
         isRightInPlace(isLeftInPlace && readsRightInPlace(problem, domain, kernels, problem.rows)),
         isDotProducts(isLeftInPlace && kernels.dotProducts && problem.rows <= kMaxDotRows &&
-                      problem.contracting >= kernels.vectorLanes &&
-                      dot.rhsType == floatTypeOf(domain) && problem.n.size() <= 1 &&
+                      (isOfBfloats() || problem.contracting >= kernels.vectorLanes) &&
+                      dot.rhsType == rowTypeOf(domain) && problem.n.size() <= 1 &&
                       leftStep() == 1 && problem.k[0].rhsStride == 1 &&
-                      isDomainType(domain, dot.resultType)),
+                      (isOfBfloats() || isDomainType(domain, dot.resultType))),
         isDirect(roundsInRegisters() || isDomainType(domain, dot.resultType)) {}
 
   int64_t leftRow() const { return problem.m.empty() ? 0 : problem.m[0].lhsStride; }
   int64_t leftStep() const { return problem.k.empty() ? 0 : problem.k[0].lhsStride; }
+  bool isOfBfloats() const { return domain == GemmDomain::kBf16; }
+  // Without tiles.
+  bool isOfRows() const { return isRightInPlace && isOfBfloats(); }
   bool roundsInRegisters() const {
-    return isLeftInPlace && kernels.runTileToBfloats &&
+    return isLeftInPlace && !isDotProducts && !isOfRows() && kernels.runTileToBfloats &&
            problem.dot.resultType == ElementType::kBF16;
   }
   bool packsKeys() const { return !isRightInPlace && !isDotProducts; }
@@ -140,7 +152,9 @@ struct Product {
         // Rows' steps are neighbours, those of columns are not.
         isWeightsInPlace(
             readsInPlace(domain, kernels, weightType, d.sumsRows ? problem.contracting : 1)),
-        isRightInPlace(isWeightsInPlace && readsRightInPlace(problem, domain, kernels, rows)),
+        // What needs no tiles reads rows of weights.
+        isRightInPlace(isWeightsInPlace && !(d.sumsRows && domain == GemmDomain::kBf16) &&
+                       readsRightInPlace(problem, domain, kernels, rows)),
         isDirect(isDomainType(domain, d.values.resultType) && rowDims.size() <= 1 &&
                  columnDims.size() == 1 && columnDims[0].stride == 1) {}
 
@@ -580,19 +594,25 @@ class Task {
     const DotProblem& p = scores.problem;
     const LeftRows left = queries(index, batch, firstRow, count);
     char* result = memory_.scores[index] + at * a_.columns * scores.elementBytes();
+    SumsAt sums{scores.isDirect ? result : memory_.sums, a_.columns};
     if (scores.isDotProducts) {
       const int64_t columnStride = p.n.empty() ? 0 : p.n[0].rhsStride;
-      return k.dotProducts(p.contracting, left.data, left.rowStride, static_cast<int>(count),
-                           rightInPlace(p, batch, 0).data, columnStride, a_.columns, result,
-                           a_.columns, 1);
+      k.dotProducts(p.contracting, left.data, left.rowStride, static_cast<int>(count),
+                    rightInPlace(p, batch, 0).data, columnStride, a_.columns, sums.data, a_.columns,
+                    1);
+    } else if (scores.isOfRows()) {
+      const RightColumns keys = rightInPlace(p, batch, 0);
+      k.rowsTimesMatrix(p.contracting, left.data, left.rowStride, left.stepStride,
+                        static_cast<int>(count), keys.data, keys.stepStride, sums.data, a_.columns,
+                        a_.columns);
+    } else {
+      const RightColumns keys =
+          scores.isRightInPlace
+              ? rightInPlace(p, batch, 0)
+              : RightColumns{memory_.keys[index], 0, k.panelBytes(k.nr, p.contracting)};
+      if (scores.roundsInRegisters()) sums.roundsBy = k.runTileToBfloats;
+      multiply(k, left, keys, p.contracting, count, a_.columns, sums);
     }
-    const RightColumns keys =
-        scores.isRightInPlace
-            ? rightInPlace(p, batch, 0)
-            : RightColumns{memory_.keys[index], 0, k.panelBytes(k.nr, p.contracting)};
-    SumsAt sums{scores.isDirect ? result : memory_.sums, a_.columns};
-    if (scores.roundsInRegisters()) sums.roundsBy = k.runTileToBfloats;
-    multiply(k, left, keys, p.contracting, count, a_.columns, sums);
     if (scores.isDirect) return;
     storeSums(scores.domain, sums.data, count * a_.columns, p.dot.resultType, result, 0);
   }
@@ -655,10 +675,15 @@ class Task {
     const Product& p = *a_.products[index];
     const GemmKernels& v = p.kernels;
     // Whatever task a row is in, it is added up in the same order.
-    if (p.isRightInPlace && a_.rows == 1) {
+    if (p.isRightInPlace && (a_.rows == 1 || v.rowsTimesMatrix)) {
       const RightColumns values = rightInPlace(p.problem, batch, 0);
-      return v.rowTimesMatrix(a_.columns, weightsAt(p, at, 0), 1, values.data, values.stepStride,
-                              result, p.width);
+      const char* weights = weightsAt(p, at, 0);
+      if (v.rowsTimesMatrix) {
+        return v.rowsTimesMatrix(a_.columns, weights, a_.columns, 1, static_cast<int>(count),
+                                 values.data, values.stepStride, result, rowStride, p.width);
+      }
+      return v.rowTimesMatrix(a_.columns, weights, 1, values.data, values.stepStride, result,
+                              p.width);
     }
     const int64_t blockSteps = a_.blockSteps(p);
     const char* block = memory_.values[index];

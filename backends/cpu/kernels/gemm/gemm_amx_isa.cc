@@ -323,7 +323,10 @@ const GemmKernels* gemmKernelsFor(GemmDomain domain) {
   static constexpr GemmKernels bytes = amxKernels<uint8_t, ByteProduct>();
   static const GemmKernels bf16 = [] {
     GemmKernels kernels = amxKernels<uint16_t, Bf16Product>();
-    kernels.storeBfloats = v4_bf16::gemmKernelsFor(GemmDomain::kBf16)->storeBfloats;
+    const GemmKernels& below = *v4_bf16::gemmKernelsFor(GemmDomain::kBf16);
+    kernels.storeBfloats = below.storeBfloats;
+    kernels.rowsTimesMatrix = below.rowsTimesMatrix;
+    kernels.dotProducts = below.dotProducts;
     kernels.runTileToBfloats = runTileToBfloats;
     kernels.transpose = transpose;
     return kernels;

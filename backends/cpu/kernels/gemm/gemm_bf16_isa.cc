@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include "backends/cpu/kernels/element_access.h"
+#include "backends/cpu/kernels/gemm/gemm_bf16_rows.h"
 #include "backends/cpu/kernels/gemm/gemm_kernels.h"
 #include "backends/cpu/kernels/gemm/gemm_pack_narrow.h"
 #include "backends/cpu/kernels/gemm/gemm_tile.h"
@@ -86,6 +87,8 @@ constexpr GemmKernels bf16Kernels() {
   kernels.runTile = runTile<SumsOf<float, uint32_t, Bf16MultiplyAdd, 2>>;
   kernels.runTileOfPairs = runTile<SumsOf<float, uint32_t, Bf16MultiplyAdd>>;
   kernels.runTileToBfloats = runTile<Bfloats>;
+  kernels.rowsTimesMatrix = bfloatRowsTimesMatrix;
+  kernels.dotProducts = bfloatDotProducts;
   return kernels;
 }
 

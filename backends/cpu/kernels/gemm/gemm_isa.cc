@@ -4,6 +4,7 @@
 #include "backends/cpu/kernels/gemm/gemm_kernels.h"
 #include "backends/cpu/kernels/gemm/gemm_pack_narrow.h"
 #include "backends/cpu/kernels/gemm/gemm_tile.h"
+#include "backends/cpu/kernels/gemm/lane_sums.h"
 
 #ifndef ISTHMUS_ISA
 #error "compile this file with ISTHMUS_ISA set to v2, v3 or v4"
@@ -204,29 +205,6 @@ void rowTimesMatrix(int64_t kc, const void* xPtr, int64_t xStride, const void* b
   for (; k < kc; ++k) {
     rowBlock<T, 1>(x + k * xStride, xStride, b + k * ldb, ldb, c, n, accumulate);
     accumulate = true;
-  }
-}
-
-// Of pieces of `width` lanes, those of a and then those of b: each becomes the sum of its halves.
-template <int width, typename V, int... count>
-inline __attribute__((always_inline)) V sumHalves(Sequence<count...>, V a, V b) {
-  constexpr int half = width / 2;
-  constexpr auto at = [](int lane) { return lane / half * width + lane % half; };
-  return __builtin_shufflevector(a, b, at(count - 1)...) +
-         __builtin_shufflevector(a, b, (at(count - 1) + half)...);
-}
-
-// The sums of the lanes of `count` vectors lie behind each other in the first ones.
-template <typename T, int count, int width = kLanes<T>>
-inline __attribute__((always_inline)) void sumLanes(Vec<T>* v) {
-  if constexpr (width > 1) {
-    constexpr int left = count > 1 ? count / 2 : 1;
-    constexpr int step = count > 1 ? 1 : 0;
-#pragma clang loop unroll(full)
-    for (int i = 0; i < left; ++i) {
-      v[i] = sumHalves<width>(typename MakeSequence<kLanes<T>>::Type(), v[2 * i], v[2 * i + step]);
-    }
-    sumLanes<T, left, width / 2>(v);
   }
 }
 

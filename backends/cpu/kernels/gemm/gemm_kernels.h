@@ -129,15 +129,19 @@ struct GemmKernels {
   void (*transpose)(const uint16_t* data, const int64_t* offsets, int64_t steps, int64_t rows,
                     void* out, int64_t rowStride);
 
-  // The rest is null but for kF32 and kF64.
-
+  // Null but for kF32 and kF64.
   // c[j] = sum over k of x[k * xStride] * b[k * ldb + j], kc > 0. Of a matrix that isNearMatrix, n
   // is at least vectorLanes, and columns must be computed together: how a sum is rounded depends on
   // its place.
   void (*rowTimesMatrix)(int64_t kc, const void* x, int64_t xStride, const void* b, int64_t ldb,
                          void* c, int64_t n);
+  // Null but for kBf16: the same of rows <= 4, x[i * xRow + k * xStride] and c[i * cRow + j], of
+  // operands of bf16.
+  void (*rowsTimesMatrix)(int64_t kc, const void* x, int64_t xRow, int64_t xStride, int rows,
+                          const void* b, int64_t ldb, void* c, int64_t cRow, int64_t n);
+  // Null but for kF32, kF64 and kBf16, of which operands are of bf16.
   // c[i * cRow + j * cCol] = sum over k of a[i * lda + k] * b[j * ldb + k], i < rows <= 4, any
-  // cols, kc at least vectorLanes.
+  // cols, kc at least vectorLanes but for kBf16.
   void (*dotProducts)(int64_t kc, const void* a, int64_t lda, int rows, const void* b, int64_t ldb,
                       int64_t cols, void* c, int64_t cRow, int64_t cCol);
 };

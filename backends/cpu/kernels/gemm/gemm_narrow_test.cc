@@ -234,5 +234,59 @@ TEST_P(NarrowTest, RunsInPlace) {
   }
 }
 
+// Few rows with a right operand where it lies; what lies behind either's last element is no number.
+TEST_P(NarrowTest, FewRowsInPlace) {
+  const GemmKernels& kernels = *GetParam().kernelsFor(GetParam().domain);
+  const bool isEmulated = GetParam().isa == Isa::kV2;  // but these functions are not
+  if (isEmulated || !kernels.dotProducts || !kernels.rowsTimesMatrix) GTEST_SKIP() << "panels only";
+  const ElementType type = GetParam().type;
+  const auto bytes = static_cast<int64_t>(storageBytes(type));
+  std::mt19937 rng(1);
+  // Elements (lane, step), whose lanes or steps are `apart` elements apart.
+  auto operand = [&](int lanes, int64_t steps, int64_t apart, bool stepsContiguous) {
+    Operand result = randomOperand(type, lanes, steps, stepsContiguous, rng);
+    Operand spread{{}, type, lanes, stepsContiguous ? apart : 1, stepsContiguous ? 1 : apart, -1};
+    const int64_t last = (lanes - 1) * spread.laneStride + (steps - 1) * spread.stepStride;
+    spread.data.assign(static_cast<size_t>((last + 1) * bytes), '\x7F');
+    for (int lane = 0; lane < lanes; ++lane) {
+      for (int64_t step = 0; step < steps; ++step) {
+        storeElement<double>(spread.data.data(), type,
+                             lane * spread.laneStride + step * spread.stepStride,
+                             result.at(lane, step));
+      }
+    }
+    return spread;
+  };
+  for (int rows = 1; rows <= 4; ++rows) {
+    for (int cols : {1, 3, 16, 31, 32, 33, 64, 72, 100, 128, 200}) {
+      for (int64_t steps : {1, 2, 7, 31, 32, 40, 64, 129}) {
+        for (bool stepsContiguous : {false, true}) {
+          SCOPED_TRACE(::testing::Message() << rows << "x" << cols << "x" << steps
+                                            << (stepsContiguous ? " rows" : " columns"));
+          const Operand a = operand(rows, steps, steps + 3, true);
+          const Operand b =
+              operand(cols, steps, (stepsContiguous ? steps : cols) + 5, stepsContiguous);
+          const int64_t ldc = cols + 3;
+          std::vector<float> result(rows * ldc, 5);
+          if (stepsContiguous) {
+            kernels.dotProducts(steps, a.data.data(), a.laneStride, rows, b.data.data(),
+                                b.laneStride, cols, result.data(), ldc, 1);
+          } else {
+            kernels.rowsTimesMatrix(steps, a.data.data(), a.laneStride, 1, rows, b.data.data(),
+                                    b.stepStride, result.data(), ldc, cols);
+          }
+          for (int r = 0; r < rows; ++r) {
+            for (int c = 0; c < ldc; ++c) {
+              double expected = c < cols ? 0 : 5;
+              for (int64_t k = 0; k < steps && c < cols; ++k) expected += a.at(r, k) * b.at(c, k);
+              ASSERT_EQ(result[r * ldc + c], expected) << r << "," << c;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace isthmus::cpu
