@@ -71,8 +71,9 @@ def test_masks(run, form):
     close(found, attention(q, k, v, mask, bias))
 
 
-def test_groups_of_heads(run):
-    q, k, v = random(2, 260, 8, 32), random(2, 260, 2, 32), random(2, 260, 2, 32)
+@pytest.mark.parametrize("t", [1, 3, 260])
+def test_groups_of_heads(run, t):
+    q, k, v = random(2, t, 8, 32), random(2, 260, 2, 32), random(2, 260, 2, 32)
     close(run(jax.nn.dot_product_attention, q, k, v), attention(q, k, v))
 
 
@@ -127,6 +128,25 @@ def test_memory_is_not_that_of_scores(ours, form):
     with jax.default_device(ours):
         compiled = jax.jit(form).lower(q, q, q).compile()
     assert compiled.memory_analysis().temp_size_in_bytes < 8 << 20
+
+
+# One query, few, as many as keys, and more keys than the product of the weights would make batches of groups for.
+@pytest.mark.parametrize("t, s, d", [(1, 2048, 128), (2, 2048, 128), (128, 128, 64), (512, 512, 64), (128, 2048, 128)])
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float32])
+def test_groups_of_heads_store_no_scores(ours, t, s, d, dtype):
+    q, k = jax.ShapeDtypeStruct((1, t, 32, d), dtype), jax.ShapeDtypeStruct((1, s, 8, d), dtype)
+    with jax.default_device(ours):
+        compiled = jax.jit(jax.nn.dot_product_attention).lower(q, k, k).compile()
+    assert compiled.memory_analysis().temp_size_in_bytes < t * 32 * s
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_gradient_of_groups_of_heads_stores_no_scores(ours, is_causal):
+    """16 MB of them, and of what keys and values get from each head 4."""
+    q, k = jax.ShapeDtypeStruct((1, 512, 16, 64), np.float32), jax.ShapeDtypeStruct((1, 512, 4, 64), np.float32)
+    with jax.default_device(ours):
+        compiled = jax.jit(gradient(lambda *a: jax.nn.dot_product_attention(*a, is_causal=is_causal))).lower(q, k, k, q).compile()
+    assert compiled.memory_analysis().temp_size_in_bytes < 14 << 20
 
 
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float32, np.float64])

@@ -217,7 +217,8 @@ LogicalResult foldTransposedResult(shlo::TransposeOp op, PatternRewriter& rewrit
 }  // namespace
 
 void addContractionPatterns(mlir::RewritePatternSet& patterns) {
-  patterns.add(foldTransposedOperands);
+  // Before batches are made of what a transpose puts in front (product_batches.cc).
+  patterns.add(foldTransposedOperands, /*benefit=*/2);
   patterns.add(foldTransposedResult);
 }
 

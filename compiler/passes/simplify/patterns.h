@@ -30,6 +30,8 @@ void addOneUpdateScatterPatterns(mlir::RewritePatternSet& patterns);
 void addContractionPatterns(mlir::RewritePatternSet& patterns);
 // dot_general of which the large operand or result has batches behind other dimensions.
 void addProductBatchPatterns(mlir::RewritePatternSet& patterns);
+// Transposes between two products.
+void addTransposedRowPatterns(mlir::RewritePatternSet& patterns);
 // dot_general that adds few numbers.
 void addSmallContractionPatterns(mlir::RewritePatternSet& patterns, const TargetModel& target);
 // Sums of arrays with zeros between their elements.

@@ -4,11 +4,12 @@
 // Scores of attention with several queries for each key are such where vmap has put the group in
 // front: jax.nn.dot_product_attention with fewer keys than queries, and its gradient.
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/types/array_shape.h"
+#include "compiler/passes/layout/permutation.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
+#include "compiler/passes/simplify/product_chain.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -19,9 +20,6 @@ using mlir::LogicalResult;
 using mlir::PatternRewriter;
 using mlir::Value;
 using Dims = llvm::SmallVector<int64_t>;
-
-// Of elementwise operations between a product and a transpose.
-constexpr int kMaxProductChain = 8;
 
 // Whether `times` copies of `value` have no more elements than this; both may be absurdly many.
 bool areAtMost(Value value, int64_t times, int64_t elements) {
@@ -79,15 +77,16 @@ class Product {
 
   // Labels, no batches, that stand in front of a batch in the operand.
   Dims inFrontOfBatches(int side) const {
-    Dims found, front;
-    for (int64_t label : labels_[side]) {
-      if (!isBatch(label)) {
-        front.push_back(label);
-      } else {
-        found = front;
-      }
-    }
-    return found;
+    return inFrontOf(side, [&](int64_t label) { return isBatch(label); });
+  }
+
+  // Whether batches stand behind all others in the operand.
+  bool areBehindOthers(int side, llvm::ArrayRef<int64_t> batches) const {
+    auto isOther = [&](int64_t label) {
+      return isBatch(label) && !llvm::is_contained(batches, label);
+    };
+    const Dims front = inFrontOf(side, isOther);
+    return llvm::none_of(batches, [&](int64_t label) { return llvm::is_contained(front, label); });
   }
 
   // The other operand is the same for each of them.
@@ -111,16 +110,56 @@ class Product {
     batches_.push_back(label);
   }
 
+  // The dimensions that a broadcast adds to the operand, if the product has them as batches.
+  Dims addedBatches(int side) const {
+    auto broadcast = values_[side].getDefiningOp<shlo::BroadcastInDimOp>();
+    Dims added;
+    if (!broadcast || !isStaticArray(broadcast.getOperand())) return added;
+    for (auto [d, label] : llvm::enumerate(labels_[side])) {
+      const bool isAdded =
+          !llvm::is_contained(broadcast.getBroadcastDimensions(), static_cast<int64_t>(d));
+      if (isAdded && isBatch(label) && sizeOf(label) > 1) added.push_back(label);
+    }
+    return added;
+  }
+
+  // The other operand has these rows for one that is not broadcast. Of addedBatches(side).
+  void makeBatchesFree(int side, llvm::ArrayRef<int64_t> labels, PatternRewriter& rewriter) {
+    auto broadcast = values_[side].getDefiningOp<shlo::BroadcastInDimOp>();
+    Dims kept, shape, places;
+    for (int64_t label : labels_[side]) {
+      places.push_back(static_cast<int64_t>(kept.size()));
+      if (llvm::is_contained(labels, label)) continue;
+      shape.push_back(sizeOf(label));
+      kept.push_back(label);
+    }
+    Dims dims;
+    for (int64_t d : broadcast.getBroadcastDimensions()) dims.push_back(places[d]);
+    values_[side] = shlo::BroadcastInDimOp::create(rewriter, dot_.getLoc(),
+                                                   tensorTypeOf(values_[side]).clone(shape),
+                                                   broadcast.getOperand(), dims);
+    labels_[side] = kept;
+    llvm::erase_if(batches_, [&](int64_t label) { return llvm::is_contained(labels, label); });
+  }
+
   void orderBatches(llvm::ArrayRef<int64_t> batches) {
     batches_.assign(batches.begin(), batches.end());
   }
 
   // The labels of the result's dimensions.
-  Dims resultLabels() const {
-    Dims labels = batches_;
-    for (const Dims& operand : labels_) {
-      llvm::copy_if(operand, std::back_inserter(labels),
-                    [&](int64_t label) { return !isBatch(label) && !isContracted(label); });
+  Dims resultLabels() const { return resultLabels(0, {}); }
+
+  // The same if `freed`, batches, were free dimensions of the other operand than this one.
+  Dims resultLabels(int side, llvm::ArrayRef<int64_t> freed) const {
+    auto isFreed = [&](int64_t label) { return llvm::is_contained(freed, label); };
+    Dims labels;
+    llvm::copy_if(batches_, std::back_inserter(labels),
+                  [&](int64_t label) { return !isFreed(label); });
+    for (int operand = 0; operand < 2; ++operand) {
+      for (int64_t label : labels_[operand]) {
+        const bool isFree = isFreed(label) ? operand != side : !isBatch(label);
+        if (isFree && !isContracted(label)) labels.push_back(label);
+      }
     }
     return labels;
   }
@@ -145,6 +184,20 @@ class Product {
   }
 
  private:
+  // Labels in front of the last one of a kind, which are not of it.
+  template <typename IsOfKind>
+  Dims inFrontOf(int side, IsOfKind isOfKind) const {
+    Dims found, front;
+    for (int64_t label : labels_[side]) {
+      if (!isOfKind(label)) {
+        front.push_back(label);
+      } else {
+        found = front;
+      }
+    }
+    return found;
+  }
+
   shlo::DotGeneralOp dot_;
   Value values_[2];
   Dims labels_[2];
@@ -249,35 +302,23 @@ LogicalResult makeFrontOfOperandBatches(shlo::DotGeneralOp op, PatternRewriter& 
   return mlir::success();
 }
 
-// The one operand of an elementwise operation that is not the same number everywhere; null if there
-// are more.
-Value onlyArray(mlir::Operation* op) {
-  if (!op || op->getNumResults() != 1 || fusionClass(op) != FusionClass::kElementwise ||
-      op->getNumRegions() > 0 || !isStaticArray(op->getResult(0))) {
-    return nullptr;
+// Batches for which one operand is the same are rows of the other one, which has them behind its
+// other batches: there they are no reason to broadcast.
+LogicalResult makeBroadcastBatchesFree(shlo::DotGeneralOp op, PatternRewriter& rewriter) {
+  if (!isStaticArray(op) || !isStaticArray(op.getLhs()) || !isStaticArray(op.getRhs()))
+    return mlir::failure();
+  for (int side = 0; side < 2; ++side) {
+    Product product(op);
+    const Dims added = product.addedBatches(side);
+    if (added.empty() || !product.areBehindOthers(1 - side, added)) continue;
+    const Dims before = product.resultLabels(), after = product.resultLabels(side, added);
+    if (after != before && !areAtMost(op, 2, elementCount(op->getOperand(1 - side)))) continue;
+    product.makeBatchesFree(side, added, rewriter);
+    Value result = product.create(rewriter, tensorTypeOf(op.getResult()).getElementType());
+    rewriter.replaceOp(op, inOrder(rewriter, result, after, before));
+    return mlir::success();
   }
-  Value array;
-  for (Value operand : op->getOperands()) {
-    if (constantSplat(operand)) continue;
-    if (array || !isStaticArray(operand)) return nullptr;
-    array = operand;
-  }
-  auto isSame = [&](Value operand) {
-    return operand == array ||
-           (isStaticArray(operand) &&
-            tensorTypeOf(operand).getShape() == tensorTypeOf(op->getResult(0)).getShape());
-  };
-  return array && llvm::all_of(op->getOperands(), isSame) ? array : nullptr;
-}
-
-// The product that `value` is, or is computed of by scaling, converting and the like.
-shlo::DotGeneralOp productBehind(Value value) {
-  for (int i = 0; i < kMaxProductChain && value && value.hasOneUse(); ++i) {
-    mlir::Operation* op = value.getDefiningOp();
-    if (auto dot = llvm::dyn_cast_or_null<shlo::DotGeneralOp>(op)) return dot;
-    value = onlyArray(op);
-  }
-  return nullptr;
+  return mlir::failure();
 }
 
 // `op`, whose only array is now `array`, of another shape.
@@ -309,6 +350,55 @@ LogicalResult moveTransposeToProduct(shlo::TransposeOp op, PatternRewriter& rewr
   return mlir::success();
 }
 
+// Reductions of a product's rows read them transposed where a transpose does as well, which is then
+// the only one that reads them, so that the product can take it in.
+LogicalResult reduceTransposedRows(shlo::TransposeOp op, PatternRewriter& rewriter) {
+  Value rows = op.getOperand();
+  llvm::ArrayRef<int64_t> permutation = op.getPermutation();
+  const auto rank = static_cast<int64_t>(permutation.size());
+  if (rows.hasOneUse() || !isStaticArray(op) || permutation.back() != rank - 1) {
+    return mlir::failure();
+  }
+  llvm::SmallVector<shlo::ReduceOp> reductions;
+  for (mlir::Operation* user : rows.getUsers()) {
+    if (user == op) continue;
+    auto reduce = llvm::dyn_cast<shlo::ReduceOp>(user);
+    if (!reduce || reduce->getNumResults() != 1 ||
+        reduce.getDimensions() != llvm::ArrayRef<int64_t>{rank - 1}) {
+      return mlir::failure();
+    }
+    reductions.push_back(reduce);
+  }
+  auto dot = rows.getDefiningOp<shlo::DotGeneralOp>();
+  if (!dot) {
+    Value array = onlyArray(rows.getDefiningOp());
+    dot = array ? productBehind(array) : nullptr;
+  }
+  if (!dot || freeInFront(dot, permutation).empty() || canFollowRows(op)) return mlir::failure();
+  const Dims order = inverseOf(permutation.drop_back());
+  rewriter.moveOpAfter(op, rows.getDefiningOp());
+  for (shlo::ReduceOp reduce : reductions) {
+    rewriter.setInsertionPoint(reduce);
+    mlir::IRMapping mapping;
+    mapping.map(rows, op.getResult());
+    mlir::Operation* copy = rewriter.clone(*reduce.getOperation(), mapping);
+    auto type = tensorTypeOf(reduce.getResult(0));
+    copy->getResult(0).setType(type.clone(shapeOf(op).drop_back()));
+    rewriter.replaceOpWithNewOp<shlo::TransposeOp>(reduce, type, copy->getResult(0), order);
+  }
+  return mlir::success();
+}
+
+// A transpose behind what scales or converts its result.
+LogicalResult moveBehind(shlo::TransposeOp op, mlir::Operation* between,
+                         PatternRewriter& rewriter) {
+  rewriter.setInsertionPoint(between);
+  Value result = withArray(rewriter, between, op.getOperand());
+  rewriter.replaceOpWithNewOp<shlo::TransposeOp>(between, between->getResult(0).getType(), result,
+                                                 op.getPermutation());
+  return mlir::success();
+}
+
 // A transpose that only products see, behind what scales or converts it, goes there, where they can
 // take it in.
 LogicalResult moveTransposeToUsers(shlo::TransposeOp op, PatternRewriter& rewriter) {
@@ -319,11 +409,17 @@ LogicalResult moveTransposeToUsers(shlo::TransposeOp op, PatternRewriter& rewrit
                     [](mlir::Operation* user) { return llvm::isa<shlo::DotGeneralOp>(user); })) {
     return mlir::failure();
   }
-  rewriter.setInsertionPoint(between);
-  Value result = withArray(rewriter, between, op.getOperand());
-  rewriter.replaceOpWithNewOp<shlo::TransposeOp>(between, between->getResult(0).getType(), result,
-                                                 op.getPermutation());
-  return mlir::success();
+  return moveBehind(op, between, rewriter);
+}
+
+// Of what is reduced it goes as well, to where a broadcast or another transpose takes it back.
+LogicalResult moveTransposeOfReduced(shlo::TransposeOp op, PatternRewriter& rewriter) {
+  if (!op->hasOneUse() || !isStaticArray(op)) return mlir::failure();
+  mlir::Operation* between = *op->user_begin();
+  if (onlyArray(between) != op.getResult() || !reductionBehind(op.getOperand())) {
+    return mlir::failure();
+  }
+  return moveBehind(op, between, rewriter);
 }
 
 }  // namespace
@@ -331,8 +427,11 @@ LogicalResult moveTransposeToUsers(shlo::TransposeOp op, PatternRewriter& rewrit
 void addProductBatchPatterns(mlir::RewritePatternSet& patterns) {
   patterns.add(makeFrontOfResultBatches);
   patterns.add(makeFrontOfOperandBatches);
+  patterns.add(makeBroadcastBatchesFree);
   patterns.add(moveTransposeToProduct);
+  patterns.add(reduceTransposedRows);
   patterns.add(moveTransposeToUsers);
+  patterns.add(moveTransposeOfReduced);
 }
 
 }  // namespace isthmus

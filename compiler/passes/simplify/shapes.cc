@@ -62,6 +62,15 @@ struct SimplifyBroadcast : StaticPattern<shlo::BroadcastInDimOp> {
       rewriter.replaceOpWithNewOp<shlo::BroadcastInDimOp>(op, type, inner.getOperand(), composed);
       return mlir::success();
     }
+    // A transpose that the dimensions take back.
+    if (auto inner = op.getOperand().getDefiningOp<shlo::TransposeOp>()) {
+      Dims composed(dimensions.size());
+      for (auto [d, source] : llvm::zip(dimensions, inner.getPermutation())) composed[source] = d;
+      if (keepsOrder(inner.getOperand().getType().getShape(), composed)) {
+        rewriter.replaceOpWithNewOp<shlo::BroadcastInDimOp>(op, type, inner.getOperand(), composed);
+        return mlir::success();
+      }
+    }
     if (operandType.getNumElements() == type.getNumElements() &&
         operandType.getRank() == type.getRank()) {
       rewriter.replaceOpWithNewOp<shlo::TransposeOp>(op, type, op.getOperand(),

@@ -30,6 +30,7 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
     addOneUpdateScatterPatterns(patterns);
     addContractionPatterns(patterns);
     addProductBatchPatterns(patterns);
+    addTransposedRowPatterns(patterns);
     addSmallContractionPatterns(patterns, target_);
     addInterleavingPatterns(patterns);
     addNarrowingPatterns(patterns);

@@ -61,3 +61,14 @@ func.func @large_other(%q: tensor<2x64x3x4x64xf32>, %k: tensor<2x64x3x64xf32>) -
   %1 = stablehlo.transpose %0, dims = [3, 0, 1, 2, 4] : (tensor<2x3x64x4x64xf32>) -> tensor<4x2x3x64x64xf32>
   return %1 : tensor<4x2x3x64x64xf32>
 }
+
+// A matrix that is the same for all batches, which the other operand has behind its others, is multiplied once by all of them.
+// CHECK-LABEL: @broadcast_batches
+// CHECK: %[[R:.*]] = stablehlo.dot_general %arg0, %arg1, batching_dims = [0] x [0], contracting_dims = [3] x [1]
+// CHECK-SAME: (tensor<2x5x4x64xf32>, tensor<2x64x8xf32>) -> tensor<2x5x4x8xf32>
+// CHECK: stablehlo.transpose %[[R]], dims = [0, 2, 1, 3]
+func.func @broadcast_batches(%x: tensor<2x5x4x64xf32>, %y: tensor<2x64x8xf32>) -> tensor<2x4x5x8xf32> {
+  %0 = stablehlo.broadcast_in_dim %y, dims = [1, 2, 3] : (tensor<2x64x8xf32>) -> tensor<4x2x64x8xf32>
+  %1 = stablehlo.dot_general %x, %0, batching_dims = [0, 2] x [1, 0], contracting_dims = [3] x [2] : (tensor<2x5x4x64xf32>, tensor<4x2x64x8xf32>) -> tensor<2x4x5x8xf32>
+  return %1 : tensor<2x4x5x8xf32>
+}

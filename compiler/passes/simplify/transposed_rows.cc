@@ -1,0 +1,162 @@
+// Transposes between two products go behind what is computed of rows in between, so that rows stay
+// in the order in which the first product makes them, and the second one takes the transpose in.
+//
+// Weights of attention with several queries for each key are such where vmap has put the group in
+// front behind the rows' maxima: jax.nn.dot_product_attention with fewer heads of keys than of
+// queries. Left in place, the transpose would have all scores stored.
+#include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/types/array_shape.h"
+#include "compiler/passes/layout/permutation.h"
+#include "compiler/passes/simplify/match.h"
+#include "compiler/passes/simplify/patterns.h"
+#include "compiler/passes/simplify/product_chain.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace isthmus {
+namespace {
+
+using mlir::LogicalResult;
+using mlir::PatternRewriter;
+using mlir::Value;
+using Dims = llvm::SmallVector<int64_t>;
+
+// Operations that are looked at on the way from or to a product.
+constexpr size_t kMaxOperations = 24;
+
+bool isElementwise(mlir::Operation* op) {
+  return op->getNumResults() == 1 && op->getNumRegions() == 0 &&
+         fusionClass(op) == FusionClass::kElementwise && isStaticArray(op->getResult(0));
+}
+
+bool isOfShape(Value value, Value like) {
+  return isStaticArray(value) && shapeOf(value) == shapeOf(like);
+}
+
+// Whether elementwise operations and nothing else lie between a product and `value`.
+bool isOfProduct(Value value) {
+  llvm::SmallPtrSet<mlir::Operation*, kMaxOperations> seen;
+  llvm::SmallVector<Value> left{value};
+  while (!left.empty() && seen.size() < kMaxOperations) {
+    mlir::Operation* op = left.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second) continue;
+    if (llvm::isa<shlo::DotGeneralOp>(op)) return true;
+    if (!isElementwise(op)) continue;
+    for (Value operand : op->getOperands()) {
+      if (isOfShape(operand, value)) left.push_back(operand);
+    }
+  }
+  return false;
+}
+
+bool reducesRows(mlir::Operation* op, int64_t rank) {
+  auto reduce = llvm::dyn_cast<shlo::ReduceOp>(op);
+  return reduce && reduce->getNumResults() == 1 &&
+         reduce.getDimensions() == llvm::ArrayRef<int64_t>{rank - 1};
+}
+
+// Whether `operand` comes in any order of dimensions for nothing, or is transposed like
+// `transpose`.
+bool isOfAnyOrder(Value operand, shlo::TransposeOp transpose) {
+  if (constantSplat(operand)) return isOfShape(operand, transpose);
+  if (auto other = operand.getDefiningOp<shlo::TransposeOp>()) {
+    return other.getPermutation() == transpose.getPermutation();
+  }
+  auto broadcast = operand.getDefiningOp<shlo::BroadcastInDimOp>();
+  return broadcast && isStaticArray(broadcast) && isStaticArray(broadcast.getOperand());
+}
+
+}  // namespace
+
+bool canFollowRows(shlo::TransposeOp op) {
+  llvm::ArrayRef<int64_t> permutation = op.getPermutation();
+  const auto rank = static_cast<int64_t>(permutation.size());
+  if (!isStaticArray(op) || rank < 2 || permutation.back() != rank - 1) return false;
+  bool isForProduct = false;
+  llvm::SmallSetVector<Value, kMaxOperations> rows;
+  rows.insert(op);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (mlir::Operation* user : rows[i].getUsers()) {
+      if (llvm::isa<shlo::DotGeneralOp>(user)) {
+        isForProduct = true;
+      } else if (!reducesRows(user, rank)) {
+        if (!isElementwise(user) || !isOfShape(user->getResult(0), op)) return false;
+        rows.insert(user->getResult(0));
+      }
+    }
+    if (rows.size() > kMaxOperations) return false;
+  }
+  auto isKnown = [&](Value operand) { return rows.contains(operand) || isOfAnyOrder(operand, op); };
+  return isForProduct && llvm::all_of(llvm::drop_begin(rows), [&](Value value) {
+           return llvm::all_of(value.getDefiningOp()->getOperands(), isKnown);
+         });
+}
+
+namespace {
+
+// `operand` of an elementwise operation as it is before the transpose.
+Value untransposed(PatternRewriter& rewriter, Value operand, shlo::TransposeOp transpose) {
+  llvm::ArrayRef<int64_t> permutation = transpose.getPermutation();
+  if (auto other = operand.getDefiningOp<shlo::TransposeOp>()) return other.getOperand();
+  auto type = tensorTypeOf(operand).clone(shapeOf(transpose.getOperand()));
+  if (mlir::DenseElementsAttr splat = constantSplat(operand)) {
+    return shlo::ConstantOp::create(rewriter, operand.getLoc(), splat.resizeSplat(type));
+  }
+  auto broadcast = operand.getDefiningOp<shlo::BroadcastInDimOp>();
+  Dims dims;
+  for (int64_t d : broadcast.getBroadcastDimensions()) {
+    dims.push_back(permutation[static_cast<size_t>(d)]);
+  }
+  return shlo::BroadcastInDimOp::create(rewriter, operand.getLoc(), type, broadcast.getOperand(),
+                                        dims);
+}
+
+// `op`, one of the above, of operands that are not transposed, and its result transposed instead.
+void moveBehind(mlir::Operation* op, shlo::TransposeOp transpose, PatternRewriter& rewriter) {
+  rewriter.setInsertionPoint(op);
+  llvm::ArrayRef<int64_t> permutation = transpose.getPermutation();
+  mlir::IRMapping mapping;
+  Dims order(permutation);
+  Dims shape(shapeOf(transpose.getOperand()));
+  if (llvm::isa<shlo::ReduceOp>(op)) {
+    mapping.map(transpose.getResult(), transpose.getOperand());
+    order.pop_back();
+    shape.pop_back();
+  } else {
+    for (Value operand : op->getOperands()) {
+      mapping.map(operand, untransposed(rewriter, operand, transpose));
+    }
+  }
+  mlir::Operation* moved = rewriter.clone(*op, mapping);
+  auto type = tensorTypeOf(op->getResult(0));
+  moved->getResult(0).setType(type.clone(shape));
+  rewriter.replaceOpWithNewOp<shlo::TransposeOp>(op, type, moved->getResult(0), order);
+}
+
+LogicalResult moveTransposeBehindRows(shlo::TransposeOp op, PatternRewriter& rewriter) {
+  // A transpose of the product itself is taken in there.
+  if (productBehind(op.getOperand()) || !isOfProduct(op.getOperand()) || !canFollowRows(op)) {
+    return mlir::failure();
+  }
+  // Those that read other rows as well have their turn when these are no longer transposed.
+  auto isNext = [&](mlir::Operation* user) {
+    return !llvm::isa<shlo::DotGeneralOp>(user) &&
+           (llvm::isa<shlo::ReduceOp>(user) ||
+            llvm::all_of(user->getOperands(), [&](Value v) { return isOfAnyOrder(v, op); }));
+  };
+  llvm::SmallSetVector<mlir::Operation*, 4> users(op->user_begin(), op->user_end());
+  users.remove_if([&](mlir::Operation* user) { return !isNext(user); });
+  for (mlir::Operation* user : users) moveBehind(user, op, rewriter);
+  return mlir::success(!users.empty());
+}
+
+}  // namespace
+
+void addTransposedRowPatterns(mlir::RewritePatternSet& patterns) {
+  patterns.add(moveTransposeBehindRows);
+}
+
+}  // namespace isthmus
