@@ -1,6 +1,6 @@
-"""Random sharded programs: eight devices of isthmus, one, and JAX's CPU client give the same bits.
+"""Random sharded programs: eight devices of a platform, one, and JAX's CPU client give the same bits.
 
-    ./dev fuzz sharded [--seconds N] [--seed N] [--first N] [--count N]
+    ./dev fuzz sharded [--platform NAME] [--seconds N] [--seed N] [--first N] [--count N]
 
 Of a program on which they do not, the shortest beginning that still fails is named. Exit status 1 if
 there was one. `python fuzz_sharded.py --show SEED NUMBER LENGTH` prints a program.
@@ -31,13 +31,13 @@ def differences(expected, results):
     return None
 
 
-def judge(seed, number, length=None):
+def judge(platform, seed, number, length=None):
     """What is wrong with a program, or None; and the names of its operations."""
     import jax
     import maker
     program = maker.Program(seed, number, length)
     expected = program.run(jax.devices("cpu")[:1])
-    ours = jax.devices("isthmus")
+    ours = jax.devices(platform)
     for devices in (ours[:1], ours):
         try:
             wrong = differences(expected, program.run(devices))
@@ -53,11 +53,11 @@ def work(options):
     number, end = options.first, time.time() + options.seconds
     while time.time() < end and (not options.count or number < options.first + options.count):
         print(json.dumps({"begins": number}), flush=True)
-        wrong, program = judge(options.seed, number)
+        wrong, program = judge(options.platform, options.seed, number)
         row = {"number": number, "wrong": wrong}
         if wrong:
             for length in range(1, program.length + 1):
-                shorter, small = judge(options.seed, number, length)
+                shorter, small = judge(options.platform, options.seed, number, length)
                 if shorter:
                     row |= {"wrong": shorter, "length": length, "names": small.names}
                     break
@@ -67,11 +67,11 @@ def work(options):
 
 def supervise(options):
     end, first, failures, count = time.time() + options.seconds, options.first, 0, 0
-    environment = os.environ | {"JAX_PLATFORMS": "isthmus,cpu", "ISTHMUS_NUM_DEVICES": "8"}
+    environment = os.environ | {"JAX_PLATFORMS": f"{options.platform},cpu", "ISTHMUS_NUM_DEVICES": "8"}
     while time.time() < end and (not options.count or first < options.first + options.count):
         left = ["--count", str(options.first + options.count - first)] if options.count else []
-        command = [sys.executable, __file__, "--work", "--seed", str(options.seed), "--first", str(first),
-                   "--seconds", str(end - time.time()), *left]
+        command = [sys.executable, __file__, "--work", "--platform", options.platform, "--seed", str(options.seed),
+                   "--first", str(first), "--seconds", str(end - time.time()), *left]
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
         last = None
         for line in process.stdout:
@@ -103,6 +103,7 @@ def show(seed, number, length):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--platform", default="isthmus", help="or xpu, or any other plugin's")
     parser.add_argument("--seconds", type=float, default=60, help="how long")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the first program")
