@@ -26,6 +26,7 @@ std::unique_ptr<mlir::Pass> createChannelsLastPass(const TargetModel& target);
 std::unique_ptr<mlir::Pass> createFusePass(const FusionOptions& options);
 std::unique_ptr<mlir::Pass> createOverlapCollectivesPass(const TargetModel& target);
 std::unique_ptr<mlir::Pass> createSimplifyPass(const TargetModel& target);
+std::unique_ptr<mlir::Pass> createSplitDilatedConvolutionsPass(const TargetModel& target);
 std::unique_ptr<mlir::Pass> createSplitReductionsPass(const TargetModel& target);
 std::unique_ptr<mlir::Pass> createSumVectorProductsPass(const TargetModel& target);
 std::unique_ptr<mlir::Pass> createExpandShortReductionsPass(const TargetModel& target);

@@ -292,6 +292,24 @@ def SplitConcatenatesPass : Pass<"split-concatenates", "mlir::ModuleOp"> {
                         "operands of a concatenation; below two: any number">];
 }
 
+def SplitDilatedConvolutionsPass : Pass<"split-dilated-convolutions", "mlir::ModuleOp"> {
+  let summary = "Splits convolutions of arrays with zeros between their elements into one for each phase of the results.";
+  let description = [{
+    Before, as in transposed convolutions and gradients of those with strides:
+    ```mlir
+    %0 = stablehlo.convolution(%x, %w) …, window = {pad = [[1, 2]], lhs_dilate = [2]} : (…, tensor<3x256x256xf32>) -> tensor<1x128x256xf32>
+    ```
+    After:
+    ```mlir
+    %1 = stablehlo.slice %w [1:2, 0:256, 0:256] : …
+    %2 = stablehlo.convolution(%x, %1) …, window = {} : … -> tensor<1x64x256xf32>
+    %3 = stablehlo.slice %w [0:3:2, 0:256, 0:256] : …
+    %4 = stablehlo.convolution(%x, %3) …, window = {pad = [[0, 1]]} : … -> tensor<1x64x256xf32>
+    %0 = stablehlo.concatenate %2, %4, dim = 2 : … (reshaped)
+    ```
+  }];
+}
+
 def SplitScattersPass : Pass<"split-scatters", "mlir::ModuleOp"> {
   let summary = "Gives many updates of few elements several copies of those, so that all threads take part.";
   let description = [{

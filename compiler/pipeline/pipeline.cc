@@ -89,6 +89,11 @@ constexpr Stage kStages[] = {
            options.fusion.target.device == DeviceKind::kCpu) {
          passes.addPass(createSumVectorProductsPass(options.fusion.target));
        }
+       // Functions and libraries skip those zeros by themselves.
+       if (options.simplify && !options.isOfLibrary &&
+           options.fusion.target.products.unit != ProductUnit::kFunctions) {
+         passes.addPass(createSplitDilatedConvolutionsPass(options.fusion.target));
+       }
        passes.addPass(createSplitReductionsPass(options.fusion.target));
        if (options.simplify && options.fusion.merge) {
          passes.addPass(createExpandShortReductionsPass(options.fusion.target));

@@ -91,6 +91,30 @@ def test_a_product_that_others_read_is_stored_as_well(xpu, form):
     assert any("results=0,1" in text for text in products(log)), log
 
 
+# Of arrays with zeros between their elements, and so much work that each phase of the results is a convolution: results that phases
+# do not divide, gradients, groups, features in front, phases that meet no place of the window, padding below zero.
+DILATED = """
+    last, first = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
+    def dilated(x, w, by, padding, numbers=last, **more):
+        compare(lambda x, w: jnp.tanh(lax.conv_general_dilated(x, w, (1, 1), padding, by, dimension_numbers=numbers, **more)),
+                x, w, tolerance=2e-4)
+    dilated(array(2, 15, 14, 64), array(3, 3, 64, 64) / 16, (2, 2), [(2, 1), (1, 1)])
+    dilated(array(2, 15, 14, 64), array(3, 2, 64, 64) / 16, (1, 3), [(-1, 4), (-2, 5)])
+    dilated(array(2, 64, 15, 14), array(64, 64, 3, 4) / 16, (2, 2), [(1, 2), (0, 7)], first)
+    dilated(array(3, 20, 17, 64), array(3, 3, 32, 64) / 16, (2, 1), [(1, 1), (2, 0)], feature_group_count=2)
+    def strided(x, w):
+        return jax.grad(lambda x, w: (lax.conv_general_dilated(x, w, (2, 2), "SAME", dimension_numbers=last) ** 2).sum(), (0, 1))(x, w)
+    compare(strided, array(4, 19, 16, 64), array(3, 3, 64, 64) / 16, tolerance=1e-3)
+    compare(strided, array(4, 32, 33, 64), array(1, 1, 64, 64) / 16, tolerance=1e-3)
+"""
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_convolutions_are_split_into_the_phases_of_zeros_between_elements(xpu, form):
+    log = xpu(COMPARE + DILATED, ISTHMUS_OPENCL_KERNELS=form, ISTHMUS_LOG="compile").stderr
+    assert len(re.findall(r"kernel \d+ .*concatenate at", log)) >= 6, log
+
+
 @pytest.mark.parametrize("form, edits", [
     ("groups", (("tile=64x64x16 each=4x4", "tile=32x64x32 each=2x4"),)),
     # As many rows as the registers hold, which the instruction set decides.
