@@ -72,6 +72,20 @@ def test_complex_quotients_with_infinities(both, dtype):
         np.testing.assert_allclose(part(ours), part(theirs), rtol=1e-6)
 
 
+# By the real parts, then by the imaginary ones, as maxima and minima are; Python's pairs have that order.
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_complex_numbers_are_clamped(run, dtype):
+    numbers = np.random.default_rng(3).integers(-2, 3, (6, 5, 41)).astype(dtype(0).real.dtype)
+    low, x, high = numbers[::2] + 1j * numbers[1::2]
+    pairs = [[(z.real, z.imag) for z in part.ravel()] for part in (low, x, high)]
+    with jax.enable_x64(True):
+        each = run(lax.clamp, low, x, high)
+        one = run(lambda x: lax.clamp(dtype(-1 + 1j), x, dtype(1 - 1j)), x)
+    assert each.dtype == one.dtype == dtype
+    assert each.ravel().tolist() == [complex(*min(max(z, a), b)) for a, z, b in zip(*pairs)]
+    assert one.ravel().tolist() == [complex(*min(max(z, (-1, 1)), (1, -1))) for z in pairs[1]]
+
+
 @pytest.mark.parametrize("name", ["approx_max_k", "approx_min_k"])
 def test_approximate_top_k_is_exact(both, name):
     x = np.random.default_rng(0).permutation(300).reshape(3, 100).astype(np.float32)

@@ -261,6 +261,10 @@ def test_transforms_agree_with_cpu(xpu, form):
         assert "runs on the host" not in result.stderr
 
 
+def test_complex_numbers_are_clamped(xpu):
+    xpu(COMPARE + "    compare(lax.clamp, *(array(5, 3) + 1j * array(5, 3) for _ in range(3)), tolerance=0)")
+
+
 def test_transform_of_a_large_prime_is_the_hosts_and_logged(xpu):
     result = xpu(COMPARE + "    compare(lambda x: jnp.fft.fft(x), array(3, 2 * 257), tolerance=1e-4)",
                  ISTHMUS_OPENCL_KERNELS="groups", ISTHMUS_LOG="info")

@@ -222,6 +222,11 @@ ComplexV greater(ComplexV a, ComplexV b) {
   return {select(first, a.re, b.re), select(first, a.im, b.im)};
 }
 
+ComplexV lesser(ComplexV a, ComplexV b) {
+  ComplexV opposite = greater({-a.re, -a.im}, {-b.re, -b.im});
+  return {-opposite.re, -opposite.im};
+}
+
 }  // namespace
 
 bool complexOp(OpCode op, llvm::ArrayRef<ComplexV> x, ComplexV* result) {
@@ -293,11 +298,12 @@ bool complexOp(OpCode op, llvm::ArrayRef<ComplexV> x, ComplexV* result) {
     case OpCode::Shlo_MaxOp:
       *result = greater(a, x[1]);
       return true;
-    case OpCode::Shlo_MinOp: {
-      ComplexV opposite = greater({-a.re, -a.im}, {-x[1].re, -x[1].im});
-      *result = {-opposite.re, -opposite.im};
+    case OpCode::Shlo_MinOp:
+      *result = lesser(a, x[1]);
       return true;
-    }
+    case OpCode::Shlo_ClampOp:
+      *result = lesser(greater(x[1], a), x[2]);
+      return true;
     default:
       return false;
   }
