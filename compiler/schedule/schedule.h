@@ -224,7 +224,10 @@ struct ScanStage : WholeStage {
   int64_t scanDim = -1;  // of the result, along which it runs
   bool isScanFromEnd = false;
   ScanPart scanPart = ScanPart::kNone;
-  int64_t chunk = 1;  // of a part: elements of a block
+  // Of a part: elements of a block. kNone: elements, and again blocks, that are combined by
+  // themselves before what comes before them, so that few roundings lie one after the other; 1:
+  // all elements are combined one after the other.
+  int64_t chunk = 1;
   int64_t grain = 1;  // neighbours that a thread of a group takes at a time
 
   bool operator==(const ScanStage&) const = default;

@@ -553,6 +553,32 @@ TEST(ReductionsOfOneLoop, do_not_depend_on_each_other) {
       ElementsAre(2, 2));
 }
 
+// Errors of a sum that takes one element after the other grow with the line: blocks of it are
+// summed by themselves. Maxima have no errors.
+TEST(Scan, combines_blocks_of_what_is_rounded) {
+  auto scan = [](const std::string& type, const std::string& element, const std::string& size,
+                 const std::string& combiner) {
+    return Program(type, type,
+                   "%z = stablehlo.constant dense<1> : tensor<i32>\n%i = stablehlo.convert %z : "
+                   "(tensor<i32>) -> tensor<" +
+                       element +
+                       ">\n"
+                       "%y = \"stablehlo.reduce_window\"(%x, %i) ({\n^bb0(%a: tensor<" +
+                       element + ">, %b: tensor<" + element + ">):\n%s = stablehlo." + combiner +
+                       " %a, %b : tensor<" + element + ">\nstablehlo.return %s : tensor<" +
+                       element + ">\n}) {window_dimensions = array<i64: " + size +
+                       ">, padding = dense<[[" + std::to_string(std::stoll(size) - 1) +
+                       ", 0]]> : tensor<1x2xi64>} : (" + type + ", tensor<" + element + ">) -> " +
+                       type)
+        .schedule(vectorCpu());
+  };
+  EXPECT_THAT(scan("tensor<1000000xf32>", "f32", "1000000", "add"), HasSubstr("along=0 chunk=128"));
+  EXPECT_THAT(scan("tensor<1000xf64>", "f64", "1000", "multiply"), HasSubstr("along=0 chunk=32"));
+  EXPECT_THAT(scan("tensor<256xf32>", "f32", "256", "add"), Not(HasSubstr("chunk")));
+  EXPECT_THAT(scan("tensor<1000000xf32>", "f32", "1000000", "maximum"), Not(HasSubstr("chunk")));
+  EXPECT_THAT(scan("tensor<1000000xi32>", "i32", "1000000", "add"), Not(HasSubstr("chunk")));
+}
+
 TEST(VerifySchedule, keeps_the_parts_of_a_scan_together) {
   Program scan(
       "tensor<3x500xf32>", "tensor<3x500xf32>",

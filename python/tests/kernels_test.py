@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from carried_loops import CARRIED
 from comparing import comparing
+from jax import lax
 
 
 def test_kernels_that_differ_in_the_order_of_operands_are_two(both):
@@ -91,6 +92,29 @@ def test_reductions_of_rows_that_no_vector_divides(ours, length, dtype):
     for a, b in zip(got, wanted):
         assert np.asarray(a).shape == b.shape
         np.testing.assert_allclose(a, b, rtol=2e-3 if dtype in (np.int16, np.uint8) else 1e-5)
+
+
+@pytest.mark.parametrize("shape,axis,reverse", [((1_000_003,), 0, False), ((1_000_003,), 0, True), ((3, 5001), 1, True),
+                                                ((3001, 37), 0, False), ((2, 1025, 3), 1, False), ((1024,), 0, False)])
+def test_errors_of_running_sums_do_not_add_up(ours, shape, axis, reverse):
+    """A million times 0.1 was 1% more than 100,000, as it is where one is added after the other."""
+    x, factors = np.full(shape, 0.1, np.float32), np.full(shape, 1.00001, np.float32)
+    line = np.arange(1, shape[axis] + 1)[::-1 if reverse else 1]
+    line = line.reshape([-1 if d == axis else 1 for d in range(len(shape))])
+
+    def scans(x, factors):
+        return (lax.cumsum(x, axis, reverse), lax.cumprod(factors, axis, reverse),
+                lax.cumlogsumexp(x, axis, reverse), lax.cumsum(x * (1 + 1j), axis, reverse), lax.cummax(x, axis, reverse))
+
+    with jax.default_device(ours):
+        sums, products, logarithms, complexes, largest = jax.jit(scans)(x, factors)
+    one = np.float64(x.flat[0])
+    np.testing.assert_allclose(sums, np.broadcast_to(line * one, shape), rtol=1e-5)
+    # All blocks are the same here, and so are their errors, which a product multiplies.
+    np.testing.assert_allclose(products, np.broadcast_to(np.float64(factors.flat[0]) ** line, shape), rtol=1e-2)
+    np.testing.assert_allclose(logarithms, np.broadcast_to(one + np.log(line), shape), rtol=2e-6, atol=2e-6)
+    np.testing.assert_allclose(complexes, np.broadcast_to(line * one * (1 + 1j), shape), rtol=1e-5)
+    np.testing.assert_array_equal(largest, x)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

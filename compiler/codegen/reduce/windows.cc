@@ -1,4 +1,6 @@
 // reduce_window: at one index, and as a running reduction over a whole dimension.
+#include <optional>
+
 #include "compiler/codegen/kernel_builder.h"
 #include "compiler/codegen/reduce/reduction.h"
 #include "compiler/codegen/reduce/scan_operands.h"
@@ -140,30 +142,119 @@ class ScanEmitter : ScanOperands {
   }
 
   void runAlong(const Position& at) {
-    unsigned width = evaluator_.lanes();
     Group initial;
     for (mlir::Value value : reduce_.getInitValues()) {
-      initial.push_back(evaluator_.splat(evaluator_.get(value, MultiIndex()), width));
+      initial.push_back(evaluator_.splat(evaluator_.get(value, MultiIndex()), evaluator_.lanes()));
     }
-    int64_t size = type_.getDimSize(stage_.scanDim);
+    const int64_t size = type_.getDimSize(stage_.scanDim);
+    if (stage_.chunk > 1) {
+      const int64_t square = stage_.chunk * stage_.chunk;
+      scanBlocks(at, {IndexExpr(0), size}, initial, square < size ? square : stage_.chunk);
+      return;
+    }
     loops_.loop(0, size, 1, flatten(initial), [&](const IndexExpr& i, const Values& carried) {
-      MultiIndex index;
-      index.dims.assign(at.begin(), at.end());
-      index.dims[stage_.scanDim] =
-          stage_.isScanFromEnd ? add(IndexExpr(size - 1), scale(i, -1)) : i;
-      llvm::SmallVector<Val, 4> arguments;
-      llvm::append_range(arguments, unflatten(carried, initial, loops_.current()));
-      for (mlir::Value input : reduce_.getInputs()) {
-        arguments.push_back(evaluator_.splat(evaluator_.get(input, index), width));
-      }
-      Group results = evaluator_.evaluateRegion(reduce_.getBody(), arguments);
-      if (results.size() != initial.size()) return carried;
-      for (size_t r = 0; r < results.size(); ++r) {
-        results[r] = evaluator_.splat(results[r], width);
-        evaluator_.store(bases_[r], kinds_[r], evaluator_.linearize(index, type_), results[r]);
-      }
+      Group results = combine(unflatten(carried, initial, loops_.current()), given(at, i));
+      store(at, i, results);
       return flatten(results);
     });
+  }
+
+  // Elements of the line, in the order that the scan runs in.
+  struct Block {
+    IndexExpr begin;
+    int64_t size;  // the last one of a line has fewer
+  };
+
+  // What the elements of `block` give without `before`, which is what all elements before them
+  // give. Blocks of `step` elements, in turn of blocks if they are longer than `stage_.chunk`, are
+  // combined as wholes.
+  Group scanBlocks(const Position& at, const Block& block, const Group& before, int64_t step) {
+    const std::optional<Group> neutral = neutralValue();
+    llvm::Value* first = loops_.uniformPart(block.begin);
+    Values all = loops_.loop(
+        boundsOf(block, step), flatten(neutral.value_or(before)),
+        [&](const IndexExpr& i, const Values& carried) {
+          Group own = unflatten(carried, before, loops_.current());
+          // What is carried to the first is nothing, if no number stands for that.
+          Condition isFirst = Condition::always(false);
+          if (!neutral) {
+            llvm::Value* equal = loops_.here().CreateICmpEQ(loops_.uniformPart(i), first);
+            isFirst = {false, false, {equal, nullptr, loops_.current()}};
+          }
+          auto unlessFirst = [&](const Group& onFirst, Group values) {
+            if (neutral) return values;
+            for (auto [value, other] : llvm::zip(values, onFirst)) {
+              value = evaluator_.splat(evaluator_.selectValue(isFirst, other, value),
+                                       evaluator_.lanes());
+            }
+            return values;
+          };
+          if (step == 1) {
+            Group value = given(at, i);
+            own = unlessFirst(value, combine(own, value));
+            store(at, i, combine(before, own));
+            return flatten(own);
+          }
+          Group start = unlessFirst(before, combine(before, own));
+          const int64_t inner = step > stage_.chunk ? stage_.chunk : 1;
+          Group sum = scanBlocks(at, {i, step}, start, inner);
+          return flatten(unlessFirst(sum, combine(own, sum)));
+        });
+    return unflatten(all, before, loops_.current());
+  }
+
+  LoopBuilder::Bounds boundsOf(const Block& block, int64_t step) {
+    const int64_t size = type_.getDimSize(stage_.scanDim);
+    LoopBuilder::Bounds bounds;
+    bounds.lo = loops_.uniformPart(block.begin);
+    bounds.hi = loops_.here().CreateAdd(bounds.lo, loops_.i64(block.size));
+    if (size % block.size) {
+      bounds.hi =
+          loops_.here().CreateBinaryIntrinsic(llvm::Intrinsic::smin, bounds.hi, loops_.i64(size));
+    }
+    bounds.step = step;
+    bounds.range = {0, size - 1};
+    bounds.mayBeEmpty = false;
+    return bounds;
+  }
+
+  std::optional<Group> neutralValue() {
+    if (kinds_.size() != 1) return std::nullopt;
+    auto value = neutralValueOf(reduce_.getBody(), kinds_[0], loops_);
+    if (!value) return std::nullopt;
+    return Group{evaluator_.splat(*value, evaluator_.lanes())};
+  }
+
+  MultiIndex indexOf(const Position& at, const IndexExpr& i) const {
+    MultiIndex index;
+    index.dims.assign(at.begin(), at.end());
+    const int64_t last = type_.getDimSize(stage_.scanDim) - 1;
+    index.dims[stage_.scanDim] = stage_.isScanFromEnd ? add(IndexExpr(last), scale(i, -1)) : i;
+    return index;
+  }
+
+  Group given(const Position& at, const IndexExpr& i) {
+    Group values;
+    for (mlir::Value input : reduce_.getInputs()) {
+      values.push_back(evaluator_.splat(evaluator_.get(input, indexOf(at, i)), evaluator_.lanes()));
+    }
+    return values;
+  }
+
+  Group combine(llvm::ArrayRef<Val> before, llvm::ArrayRef<Val> values) {
+    llvm::SmallVector<Val, 4> arguments(before.begin(), before.end());
+    llvm::append_range(arguments, values);
+    Group results = evaluator_.evaluateRegion(reduce_.getBody(), arguments);
+    if (results.size() != before.size()) return Group(before);
+    for (Val& result : results) result = evaluator_.splat(result, evaluator_.lanes());
+    return results;
+  }
+
+  void store(const Position& at, const IndexExpr& i, llvm::ArrayRef<Val> values) {
+    for (size_t r = 0; r < values.size(); ++r) {
+      IndexExpr linear = evaluator_.linearize(indexOf(at, i), type_);
+      evaluator_.store(bases_[r], kinds_[r], linear, values[r]);
+    }
   }
 };
 

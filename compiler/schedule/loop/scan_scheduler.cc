@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/loop/reduction_axes.h"
 #include "compiler/schedule/loop/scan.h"
@@ -46,6 +47,24 @@ unsigned threadsFor(int64_t elements, const TargetModel& target) {
   unsigned threads = target.subgroupSize;
   while (threads < target.groupSize && threads * kThreadElements < elements) threads *= 2;
   return threads;
+}
+
+// Whether what is combined is rounded, so that errors add up along a line.
+bool rounds(shlo::ReduceWindowOp reduce) {
+  mlir::Operation* op = soleOperation(reduce.getBody());
+  return !(op && isIdempotent(op)) && llvm::any_of(reduce.getInputs(), [](mlir::Value input) {
+    return llvm::isa<mlir::FloatType, mlir::ComplexType>(tensorTypeOf(input).getElementType());
+  });
+}
+
+// Elements of a block, blocks of a larger one and larger blocks of a line, about as many of each.
+// Short lines are left whole: blocks would cost a third of their time.
+int64_t chunkOfLine(int64_t size) {
+  constexpr int64_t kShortLine = 256;
+  if (size <= kShortLine) return 1;
+  int64_t chunk = 32;
+  while (chunk * chunk * chunk < size) chunk *= 2;
+  return chunk;
 }
 
 // As many blocks as make work enough, each a multiple of `unit`.
@@ -115,6 +134,7 @@ llvm::SmallVector<ScanStage, 3> scheduleScan(ir::FusionOp fusion, const TargetMo
   }
   ScanStage stage = given;
   int64_t rank = type.getRank();
+  if (rounds(mlir::cast<shlo::ReduceWindowOp>(op))) stage.chunk = chunkOfLine(type.getDimSize(dim));
   // Lanes run along the innermost dimension, beside each other.
   if (dim != rank - 1) {
     stage.lanes = lanesFor(target, op->getResults(), type.getDimSize(rank - 1));
