@@ -198,7 +198,7 @@ class ComparingExecutable final : public Executable {
     module->walk([&](shlo::RngOp) { isRandom = true; });
     if (isRandom) return unimplemented("it makes random numbers");
     // Decided, where StableHLO says otherwise (docs/adr/0068-products-with-masks-select.md).
-    ISTHMUS_RETURN_IF_ERROR(selectByMasks(*module));
+    ISTHMUS_RETURN_IF_ERROR(runPassesThatChangeResults(*module));
     module_ = std::move(module);
     return {};
   }

@@ -125,6 +125,22 @@ def SelectByMasksPass : Pass<"select-by-masks", "mlir::ModuleOp"> {
   }];
 }
 
+def WidenSumsPass : Pass<"widen-sums", "mlir::ModuleOp"> {
+  let summary = "Keeps sums and products of narrow floats in f32 until they are complete.";
+  let description = [{
+    Before:
+    ```mlir
+    %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4096x64xbf16>, tensor<bf16>) -> tensor<64xbf16>
+    ```
+    After:
+    ```mlir
+    %0 = stablehlo.convert %x : (tensor<4096x64xbf16>) -> tensor<4096x64xf32>
+    %1 = stablehlo.reduce(%0 init: %zero_f32) applies stablehlo.add across dimensions = [0] : (tensor<4096x64xf32>, tensor<f32>) -> tensor<64xf32>
+    %2 = stablehlo.convert %1 : (tensor<64xf32>) -> tensor<64xbf16>
+    ```
+  }];
+}
+
 def PartitionPass : Pass<"partition", "mlir::ModuleOp"> {
   let summary = "Turns the program over a mesh of devices into the program of one device.";
   let description = [{

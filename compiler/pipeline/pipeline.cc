@@ -66,6 +66,8 @@ constexpr Stage kStages[] = {
        passes.addPass(createExpandCollectivesPass(
            {options.compile.numReplicas, options.compile.numPartitions}));
        passes.addPass(createEntryLayoutsPass());
+       // After partitioning, so that collectives move the narrow floats of the program.
+       passes.addPass(createWidenSumsPass());
      }},
     {"simplify", "Folds constants, applies algebra, removes what is dead or computed twice.",
      "core stablehlo", "core stablehlo",
@@ -198,10 +200,13 @@ std::unique_ptr<mlir::MLIRContext> makeContext() {
   return context;
 }
 
-Status selectByMasks(mlir::ModuleOp module) {
+Status runPassesThatChangeResults(mlir::ModuleOp module) {
   mlir::PassManager passes(module->getContext());
   passes.addPass(createSelectByMasksPass());
-  if (mlir::failed(passes.run(module))) return internalError("the pass select-by-masks failed");
+  passes.addPass(createWidenSumsPass());
+  if (mlir::failed(passes.run(module))) {
+    return internalError("the pass select-by-masks or widen-sums failed");
+  }
   return {};
 }
 

@@ -89,7 +89,7 @@ std::unique_ptr<mlir::MLIRContext> makeContext();
 // location; kInternal if a pass breaks.
 Status runPipeline(mlir::OwningOpRef<mlir::ModuleOp>& module, const PipelineOptions& options);
 
-// That pass of the stage legalize alone.
-Status selectByMasks(mlir::ModuleOp module);
+// Alone those passes after which the evaluator gives other numbers: select-by-masks and widen-sums.
+Status runPassesThatChangeResults(mlir::ModuleOp module);
 
 }  // namespace isthmus

@@ -94,6 +94,22 @@ def test_reductions_of_rows_that_no_vector_divides(ours, length, dtype):
         np.testing.assert_allclose(a, b, rtol=2e-3 if dtype in (np.int16, np.uint8) else 1e-5)
 
 
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float16])
+def test_sums_of_narrow_floats_are_rounded_once(ours, dtype):
+    """They stopped where a summand is less than half a sum's last bit: a bias's gradient of 1229 was 128."""
+    x = np.full((4096, 64), 0.3).astype(dtype)
+    numbers = x.astype(np.float64)
+    with jax.default_device(ours):
+        gradient = jax.jit(jax.grad(lambda b, x: jnp.sum((x + b) * x)))(jnp.zeros(64, dtype), x)
+        rows = jax.jit(lambda x: lax.reduce(x, np.zeros((), dtype), lax.add, (1,)))(x)
+        running = jax.jit(lambda x: (jnp.cumsum(x, 0), jnp.cumsum(x[:, 0])))(x)
+        windows = jax.jit(lambda x: lax.reduce_window(x, np.zeros((), dtype), lax.add, (512, 1), (512, 1), "VALID"))(x)
+    for got, wanted in [(gradient, numbers.sum(0)), (rows, numbers.sum(1)), (running[0], numbers.cumsum(0)),
+                        (running[1], numbers[:, 0].cumsum()), (windows, numbers.reshape(8, 512, 64).sum(1))]:
+        assert got.dtype == dtype
+        np.testing.assert_allclose(np.asarray(got).astype(np.float64), wanted, rtol=float(jnp.finfo(dtype).eps))
+
+
 @pytest.mark.parametrize("shape,axis,reverse", [((1_000_003,), 0, False), ((1_000_003,), 0, True), ((3, 5001), 1, True),
                                                 ((3001, 37), 0, False), ((2, 1025, 3), 1, False), ((1024,), 0, False)])
 def test_errors_of_running_sums_do_not_add_up(ours, shape, axis, reverse):
