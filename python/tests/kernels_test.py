@@ -94,6 +94,19 @@ def test_reductions_of_rows_that_no_vector_divides(ours, length, dtype):
         np.testing.assert_allclose(a, b, rtol=2e-3 if dtype in (np.int16, np.uint8) else 1e-5)
 
 
+@pytest.mark.parametrize("shape, axes", [((3_000_000,), (0,)), ((1_000_003,), (0,)), ((5, 1_000_003), (1,)), ((3, 4000, 1024), (1, 2)),
+                                         ((2, 300, 300, 70), (1, 2, 3))])
+def test_errors_of_long_sums_do_not_add_up(ours, shape, axes):
+    """A lane of ten million times 0.1 added 160,000 of them one after the other, which was 2e-5 off."""
+    x = np.full(shape, 0.1, np.float32)
+    with jax.default_device(ours):
+        real, complexes, dot = jax.jit(lambda x: (x.sum(axes), (x * (1 - 2j)).sum(axes), jnp.vdot(x, x)))(x)
+    one, count = np.float64(x.flat[0]), np.prod([shape[d] for d in axes])
+    np.testing.assert_allclose(real, np.full(real.shape, one * count), rtol=3e-6)
+    np.testing.assert_allclose(complexes, np.full(real.shape, one * count * (1 - 2j)), rtol=1e-4)  # of fewer lanes
+    np.testing.assert_allclose(dot, one * one * x.size, rtol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float16])
 def test_sums_of_narrow_floats_are_rounded_once(ours, dtype):
     """They stopped where a summand is less than half a sum's last bit: a bias's gradient of 1229 was 128."""

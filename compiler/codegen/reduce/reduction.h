@@ -84,8 +84,17 @@ class ReductionEmitter {
   llvm::SmallVector<Group, 4> accumulateRow(const Group& neutral, bool* hasTail);
   Group emitRowFromFirst();
   MultiIndex atLast(MultiIndex at, const IndexExpr& i, int64_t offset, bool isVector) const;
+  bool roundsSums();
+  Group addAt(const MultiIndex& at, const Group& sum, const IndexExpr& i, int64_t offset);
+  llvm::SmallVector<Group, 4> overSteps(const MultiIndex& at,
+                                        const llvm::SmallVector<Group, 4>& groups,
+                                        const IndexExpr& origin, int64_t begin, int64_t end);
+  llvm::SmallVector<Group, 4> overBlocks(const MultiIndex& at,
+                                         const llvm::SmallVector<Group, 4>& groups,
+                                         const Group* neutral, int64_t begin, int64_t end,
+                                         int64_t block);
   llvm::SmallVector<Group, 4> overVectors(const MultiIndex& at, llvm::SmallVector<Group, 4> groups,
-                                          int64_t begin);
+                                          int64_t begin, const Group* neutral = nullptr);
   Group overTail(const MultiIndex& at, const Group& start);
   Group overLastVector(const MultiIndex& at, const Group& sum, const Group& neutral);
   Group foldAccumulators(llvm::SmallVector<Group, 4> groups);

@@ -10,6 +10,19 @@ namespace {
 
 using Values = LoopBuilder::Values;
 
+// Floats that an accumulator adds at least, before its sum is added to that of those before. And of
+// a row, where rows follow each other, so that doing so for each is little work.
+constexpr int64_t kMinSummandsOfBlock = 64;
+constexpr int64_t kMinSummandsOfRow = 16;
+
+// How many of `count` summands are a block: a sum of n is off by up to n roundings, so there are as
+// many in a block as there are blocks.
+int64_t blockOf(int64_t count) {
+  int64_t block = kMinSummandsOfBlock;
+  while (block * block < count) block *= 2;
+  return block;
+}
+
 Values flattenAll(llvm::ArrayRef<Group> groups) {
   Values flat;
   for (const Group& group : groups) flat.append(flatten(group));
@@ -97,27 +110,77 @@ Group ReductionEmitter::addVector(const Group& sum, const Group& inputs) {
   return splat(combine(sum, inputs), rowLanes_);
 }
 
-// All but the last, scalar, elements of one row.
-llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
-                                                          llvm::SmallVector<Group, 4> groups,
-                                                          int64_t begin) {
-  int64_t lanes = rowLanes_;
-  int64_t step = accumulators_ * lanes;
-  int64_t mainEnd = axes_.axes.back().size / step * step;
-  const auto scope = evaluator_.enterLanes(rowLanes_);
-  auto addAt = [&](const Group& sum, const IndexExpr& i, int64_t offset) {
-    return addVector(sum, splat(inputsAt(atLast(at, i, offset, lanes > 1)), rowLanes_));
-  };
+// The vector at element i + offset.
+Group ReductionEmitter::addAt(const MultiIndex& at, const Group& sum, const IndexExpr& i,
+                              int64_t offset) {
+  return addVector(sum, splat(inputsAt(atLast(at, i, offset, rowLanes_ > 1)), rowLanes_));
+}
+
+bool ReductionEmitter::roundsSums() {
+  mlir::Operation* op = soleOperation(reduce_.getBody());
+  const ElementKind kind = evaluator_.kindOf(reduce_.getResult(0));
+  return op && neutralOf(op) == Neutral::kZero && (kind.isFloat() || kind.isComplex());
+}
+
+// Adds elements [begin, end) from `at` + `origin` on, a multiple of what all accumulators take.
+llvm::SmallVector<Group, 4> ReductionEmitter::overSteps(const MultiIndex& at,
+                                                        const llvm::SmallVector<Group, 4>& groups,
+                                                        const IndexExpr& origin, int64_t begin,
+                                                        int64_t end) {
+  Values flat = loops_.loop(begin, end, accumulators_ * rowLanes_, flattenAll(groups),
+                            [&](const IndexExpr& i, const Values& carried) {
+                              llvm::SmallVector<Group, 4> current =
+                                  unflattenAll(carried, groups, loops_.current());
+                              // Sums that do not wait for each other hide the latency of an
+                              // addition.
+                              for (int64_t u = 0; u < accumulators_; ++u) {
+                                current[u] = addAt(at, current[u], add(origin, i), u * rowLanes_);
+                              }
+                              return flattenAll(current);
+                            });
+  return unflattenAll(flat, groups, loops_.current());
+}
+
+// The same of whole blocks, each of which is summed by itself, from a neutral value on or from its
+// first elements.
+llvm::SmallVector<Group, 4> ReductionEmitter::overBlocks(const MultiIndex& at,
+                                                         const llvm::SmallVector<Group, 4>& groups,
+                                                         const Group* neutral, int64_t begin,
+                                                         int64_t end, int64_t block) {
   Values flat = loops_.loop(
-      begin, mainEnd, step, flattenAll(groups), [&](const IndexExpr& i, const Values& carried) {
+      begin, end, block, flattenAll(groups), [&](const IndexExpr& i, const Values& carried) {
         llvm::SmallVector<Group, 4> current = unflattenAll(carried, groups, loops_.current());
-        // Sums that do not wait for each other hide the latency of an addition.
+        llvm::SmallVector<Group, 4> sums;
         for (int64_t u = 0; u < accumulators_; ++u) {
-          current[u] = addAt(current[u], i, u * lanes);
+          sums.push_back(
+              splat(neutral ? *neutral : inputsAt(atLast(at, i, u * rowLanes_, rowLanes_ > 1)),
+                    rowLanes_));
+        }
+        sums = overSteps(at, sums, i, neutral ? 0 : accumulators_ * rowLanes_, block);
+        for (auto [sum, other] : llvm::zip(current, sums)) {
+          sum = splat(combine(sum, other), rowLanes_);
         }
         return flattenAll(current);
       });
-  groups = unflattenAll(flat, groups, loops_.current());
+  return unflattenAll(flat, groups, loops_.current());
+}
+
+// All but the last, scalar, elements of one row, from `begin` on, to `groups`. Long sums of floats
+// are of blocks, so that their errors do not grow with the row.
+llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
+                                                          llvm::SmallVector<Group, 4> groups,
+                                                          int64_t begin, const Group* neutral) {
+  const int64_t lanes = rowLanes_;
+  const int64_t step = accumulators_ * lanes;
+  const int64_t mainEnd = axes_.axes.back().size / step * step;
+  const int64_t block = step * blockOf(mainEnd / step);
+  const auto scope = evaluator_.enterLanes(rowLanes_);
+  if (begin + 2 * block <= mainEnd && roundsSums()) {
+    const int64_t blocksEnd = begin + (mainEnd - begin) / block * block;
+    groups = overBlocks(at, groups, neutral, begin, blocksEnd, block);
+    begin = blocksEnd;
+  }
+  if (begin < mainEnd) groups = overSteps(at, groups, IndexExpr(0), begin, mainEnd);
   // Whole vectors that are too few for all accumulators go to the first. `begin` may lie behind the
   // main loop: emitRowFromFirst has had the first vector.
   int64_t restBegin = std::max(begin, mainEnd);
@@ -125,7 +188,7 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
     Values rest = loops_.loop(restBegin, vectorEnd(), lanes, flatten(groups[0]),
                               [&](const IndexExpr& i, const Values& carried) {
                                 Group sum = unflatten(carried, groups[0], loops_.current());
-                                return flatten(addAt(sum, i, 0));
+                                return flatten(addAt(at, sum, i, 0));
                               });
     groups[0] = unflatten(rest, groups[0], loops_.current());
   }
@@ -226,12 +289,23 @@ llvm::SmallVector<Group, 4> ReductionEmitter::accumulateRow(const Group& neutral
   const int64_t size = axes_.axes.back().size;
   const bool overlaps = rowLanes_ > 1 && vectorEnd() != size && vectorEnd() > 0;
   *hasTail = vectorEnd() != size && !overlaps;
+  const bool areRowsApart = axes_.axes.size() > 1 && roundsSums() &&
+                            size >= accumulators_ * rowLanes_ * kMinSummandsOfRow;
   if (*hasTail) all.push_back(neutral);
   Step row = [&](const MultiIndex& at, const Values& carried) -> Values {
     llvm::SmallVector<Group, 4> current = unflattenAll(carried, all, loops_.current());
     Group rest;
     if (*hasTail) rest = current.pop_back_val();
-    current = overVectors(at, current, 0);
+    if (areRowsApart) {
+      const auto scope = evaluator_.enterLanes(rowLanes_);
+      const llvm::SmallVector<Group, 4> sums =
+          overVectors(at, llvm::SmallVector<Group, 4>(accumulators_, first), 0, &neutral);
+      for (auto [sum, other] : llvm::zip(current, sums)) {
+        sum = splat(combine(sum, other), rowLanes_);
+      }
+    } else {
+      current = overVectors(at, current, 0, &neutral);
+    }
     if (overlaps) current[0] = overLastVector(at, current[0], neutral);
     if (*hasTail) current.push_back(overTail(at, rest));
     return flattenAll(current);
