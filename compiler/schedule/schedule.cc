@@ -97,16 +97,20 @@ bool parse(llvm::StringRef text, LoopDim* dim) {
          dim->last >= dim->first;
 }
 
-// "5:row:16x4"; "5:lane:1x10:16x4" where what is left of a vector has lanes along rows.
+// "5:row:16x4"; "5:row:16x4/64" in blocks; "5:lane:1x10:16x4" where what is left of a vector has
+// lanes along rows.
 std::string textOf(const ReductionSchedule& reduction) {
   std::string text =
       std::to_string(reduction.op) + ":" + nameOf(kStrategies, reduction.strategy).str();
   const bool hasRest = reduction.restLanes != 1 || reduction.restInterleave != 1;
-  if (reduction.lanes == 1 && reduction.interleave == 1 && !hasRest) return text;
+  if (reduction.lanes == 1 && reduction.interleave == 1 && !hasRest && reduction.block == 0) {
+    return text;
+  }
   auto add = [&](unsigned lanes, unsigned interleave) {
     text += ":" + std::to_string(lanes) + "x" + std::to_string(interleave);
   };
   add(reduction.lanes, reduction.interleave);
+  if (reduction.block != 0) text += "/" + std::to_string(reduction.block);
   if (hasRest) add(reduction.restLanes, reduction.restInterleave);
   return text;
 }
@@ -117,6 +121,11 @@ bool parse(llvm::StringRef text, ReductionSchedule* reduction) {
   if (parts.size() < 2 || parts.size() > 4) return false;
   if (!parseNumber(parts[0], &reduction->op)) return false;
   if (!valueOf(kStrategies, parts[1], &reduction->strategy)) return false;
+  if (parts.size() > 2) {
+    auto [sizes, block] = parts[2].split('/');
+    if (sizes != parts[2] && !parseNumber(block, &reduction->block)) return false;
+    parts[2] = sizes;
+  }
   auto parseSizes = [](llvm::StringRef sizes, unsigned* lanes, unsigned* interleave) {
     auto [first, second] = sizes.split('x');
     return parseNumber(first, lanes) && parseNumber(second, interleave);

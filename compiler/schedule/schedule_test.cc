@@ -101,7 +101,7 @@ TEST(ScheduleText, is_read_as_it_was_written) {
       "loop results=0,2 rows=1 dims=0-1:4096,2:128 order=transposed@0 block=16 lanes=16 "
       "cuts=0,100,128 "
       "tails=narrow "
-      "tiled=1 chunk=64 grain=3 threads=32 reduce=5:row:16x4,7:lane,9:lane:1x10:8x2 kept=3@5 "
+      "tiled=1 chunk=64 grain=3 threads=32 reduce=5:row:16x4/64,7:lane,9:lane:1x10:8x2 kept=3@5 "
       "unroll=4,11 share=2 ns=1200";
   StatusOr<StageSchedule> stage = parseStageSchedule(text);
   ASSERT_TRUE(stage.ok()) << stage.status().message();
@@ -109,7 +109,7 @@ TEST(ScheduleText, is_read_as_it_was_written) {
   const auto* loop = stage->as<LoopStage>();
   ASSERT_NE(loop, nullptr);
   EXPECT_EQ(loop->dims[0], (LoopDim{0, 1, 4096}));
-  EXPECT_EQ(loop->reductions[0], (ReductionSchedule{5, ReductionStrategy::kRow, 16, 4}));
+  EXPECT_EQ(loop->reductions[0], (ReductionSchedule{5, ReductionStrategy::kRow, 16, 4, 1, 1, 64}));
   EXPECT_EQ(loop->reductions[2], (ReductionSchedule{9, ReductionStrategy::kLane, 1, 10, 8, 2}));
   EXPECT_EQ(loop->kept[0], (KeptRow{3, 5}));
   const char* scatter = "scatter results=0 lanes=8 tiles=window@1:4x256 ns=10";
@@ -186,6 +186,11 @@ TEST(ChooseSchedule, computes_two_vectors_at_once_where_a_long_chain_leaves_a_co
 TEST(ChooseSchedule, lanes_share_a_row_and_accumulate_columns) {
   EXPECT_THAT(sum("tensor<64x1000xf32>", "tensor<64xf32>", 1).schedule(vectorCpu()),
               HasSubstr("reduce=1:row:16x4"));
+  // Long sums are of blocks, about as many as a block has summands.
+  EXPECT_THAT(sum("tensor<4x65536xf32>", "tensor<4xf32>", 1).schedule(vectorCpu()),
+              HasSubstr("reduce=1:row:16x4/64"));
+  EXPECT_THAT(sum("tensor<4x4194304xf32>", "tensor<4xf32>", 1).schedule(vectorCpu()),
+              HasSubstr("reduce=1:row:16x4/256"));
   // One accumulator, where what an element takes hides the addition.
   EXPECT_THAT(softmax(4096).schedule(vectorCpu()), HasSubstr("reduce=2:row:16x1"));
   std::string columns = sum("tensor<1000x640xf32>", "tensor<640xf32>", 0).schedule(vectorCpu());

@@ -273,6 +273,10 @@ class StageVerifier {
     if (needsNeutral && !hasNeutralValue(reduce)) {
       return wrong("a reducer without a neutral value has one accumulator");
     }
+    if (reduction.block != 0 &&
+        (reduction.strategy != ReductionStrategy::kRow || !isRounded(reduce))) {
+      return wrong("only sums of floats along rows are combined by blocks");
+    }
     const unsigned rowLanes =
         reduction.strategy == ReductionStrategy::kRow ? reduction.lanes : reduction.restLanes;
     if (static_cast<int64_t>(rowLanes) > std::max<int64_t>(1, last)) {

@@ -178,7 +178,7 @@ Group ReductionEmitter::emit(const ReductionSchedule& schedule) {
   if (schedule.strategy == ReductionStrategy::kLane) {
     return emitRow(schedule.restLanes, schedule.restInterleave);
   }
-  return emitRow(schedule.lanes, schedule.interleave);
+  return emitRow(schedule.lanes, schedule.interleave, schedule.block);
 }
 
 llvm::SmallVector<Val, 2> Evaluator::reduceAt(mlir::Operation* op, const MultiIndex& index) {

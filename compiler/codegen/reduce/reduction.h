@@ -79,12 +79,11 @@ class ReductionEmitter {
 
   // Lanes share the last axis (reduction_row.cc): several vector accumulators, folded into one
   // vector, then halved down to one lane.
-  Group emitRow(unsigned lanes, unsigned accumulators);
+  Group emitRow(unsigned lanes, unsigned accumulators, unsigned block = 0);
   Group emitRowFromNeutral(const Group& neutral);
   llvm::SmallVector<Group, 4> accumulateRow(const Group& neutral, bool* hasTail);
   Group emitRowFromFirst();
   MultiIndex atLast(MultiIndex at, const IndexExpr& i, int64_t offset, bool isVector) const;
-  bool roundsSums();
   Group addAt(const MultiIndex& at, const Group& sum, const IndexExpr& i, int64_t offset);
   llvm::SmallVector<Group, 4> overSteps(const MultiIndex& at,
                                         const llvm::SmallVector<Group, 4>& groups,
@@ -135,6 +134,7 @@ class ReductionEmitter {
   Level* outside_;
   Group initial_;
   unsigned rowLanes_ = 1;
+  int64_t block_ = 0;  // ReductionSchedule::block
   int64_t accumulators_ = 1;
   bool isApart_ = false;  // accumulators are those of reduction_extremum.cc
 };

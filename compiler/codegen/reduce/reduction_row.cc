@@ -10,19 +10,6 @@ namespace {
 
 using Values = LoopBuilder::Values;
 
-// Floats that an accumulator adds at least, before its sum is added to that of those before. And of
-// a row, where rows follow each other, so that doing so for each is little work.
-constexpr int64_t kMinSummandsOfBlock = 64;
-constexpr int64_t kMinSummandsOfRow = 16;
-
-// How many of `count` summands are a block: a sum of n is off by up to n roundings, so there are as
-// many in a block as there are blocks.
-int64_t blockOf(int64_t count) {
-  int64_t block = kMinSummandsOfBlock;
-  while (block * block < count) block *= 2;
-  return block;
-}
-
 Values flattenAll(llvm::ArrayRef<Group> groups) {
   Values flat;
   for (const Group& group : groups) flat.append(flatten(group));
@@ -116,12 +103,6 @@ Group ReductionEmitter::addAt(const MultiIndex& at, const Group& sum, const Inde
   return addVector(sum, splat(inputsAt(atLast(at, i, offset, rowLanes_ > 1)), rowLanes_));
 }
 
-bool ReductionEmitter::roundsSums() {
-  mlir::Operation* op = soleOperation(reduce_.getBody());
-  const ElementKind kind = evaluator_.kindOf(reduce_.getResult(0));
-  return op && neutralOf(op) == Neutral::kZero && (kind.isFloat() || kind.isComplex());
-}
-
 // Adds elements [begin, end) from `at` + `origin` on, a multiple of what all accumulators take.
 llvm::SmallVector<Group, 4> ReductionEmitter::overSteps(const MultiIndex& at,
                                                         const llvm::SmallVector<Group, 4>& groups,
@@ -165,17 +146,16 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overBlocks(const MultiIndex& at,
   return unflattenAll(flat, groups, loops_.current());
 }
 
-// All but the last, scalar, elements of one row, from `begin` on, to `groups`. Long sums of floats
-// are of blocks, so that their errors do not grow with the row.
+// All but the last, scalar, elements of one row, from `begin` on, to `groups`.
 llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
                                                           llvm::SmallVector<Group, 4> groups,
                                                           int64_t begin, const Group* neutral) {
   const int64_t lanes = rowLanes_;
   const int64_t step = accumulators_ * lanes;
   const int64_t mainEnd = axes_.axes.back().size / step * step;
-  const int64_t block = step * blockOf(mainEnd / step);
+  const int64_t block = step * block_;
   const auto scope = evaluator_.enterLanes(rowLanes_);
-  if (begin + 2 * block <= mainEnd && roundsSums()) {
+  if (block > 0 && begin + 2 * block <= mainEnd) {
     const int64_t blocksEnd = begin + (mainEnd - begin) / block * block;
     groups = overBlocks(at, groups, neutral, begin, blocksEnd, block);
     begin = blocksEnd;
@@ -289,8 +269,7 @@ llvm::SmallVector<Group, 4> ReductionEmitter::accumulateRow(const Group& neutral
   const int64_t size = axes_.axes.back().size;
   const bool overlaps = rowLanes_ > 1 && vectorEnd() != size && vectorEnd() > 0;
   *hasTail = vectorEnd() != size && !overlaps;
-  const bool areRowsApart = axes_.axes.size() > 1 && roundsSums() &&
-                            size >= accumulators_ * rowLanes_ * kMinSummandsOfRow;
+  const bool areRowsApart = block_ > 0 && axes_.axes.size() > 1;
   if (*hasTail) all.push_back(neutral);
   Step row = [&](const MultiIndex& at, const Values& carried) -> Values {
     llvm::SmallVector<Group, 4> current = unflattenAll(carried, all, loops_.current());
@@ -337,8 +316,9 @@ Group ReductionEmitter::emitRowFromFirst() {
   return unflatten(flat, initial_, loops_.current());
 }
 
-Group ReductionEmitter::emitRow(unsigned lanes, unsigned accumulators) {
+Group ReductionEmitter::emitRow(unsigned lanes, unsigned accumulators, unsigned block) {
   rowLanes_ = lanes;
+  block_ = block;
   std::optional<Group> start = neutral();
   // Without a neutral value a second accumulator would have nothing to start from.
   accumulators_ = start ? accumulators : 1;

@@ -105,6 +105,13 @@ bool hasNeutralValue(mlir::Region& reducer, const ElementKind& kind) {
   return !kind.isComplex() && neutralOf(soleOperation(reducer)) != Neutral::kNone;
 }
 
+bool isRounded(shlo::ReduceOp reduce) {
+  if (reduce.getInputs().size() != 1) return false;
+  auto kind = elementKind(tensorTypeOf(reduce.getInputs()[0]).getElementType());
+  return kind && (kind->isFloat() || kind->isComplex()) &&
+         neutralOf(soleOperation(reduce.getBody())) == Neutral::kZero;
+}
+
 bool canShareInGroup(shlo::ReduceOp reduce, unsigned threads, unsigned neighbours) {
   if (hasNeutralValue(reduce)) return true;
   const ReducedAxes reduced = reducedAxesOf(reduce);
@@ -139,6 +146,16 @@ double inputWeight(shlo::ReduceOp reduce) {
 
 }  // namespace
 
+// ReductionSchedule::block of `count` summands for each accumulator: as many as there are blocks,
+// for a sum of n is off by up to n roundings.
+static unsigned blockOf(int64_t count, bool areRowsSeveral) {
+  constexpr int64_t kMin = 64, kMinOfRow = 16;
+  if (count < (areRowsSeveral ? kMinOfRow : 2 * kMin)) return 0;
+  int64_t block = kMin;
+  while (block * block < count) block *= 2;
+  return static_cast<unsigned>(block);
+}
+
 ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,
                                      const TargetModel& target) {
   ReductionSchedule schedule{op, ReductionStrategy::kRow};
@@ -158,6 +175,10 @@ ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,
   schedule.interleave = hasNeutralValue(reduce) && !isHidden ? target.reductionChains : 1;
   while (schedule.interleave > 1 && size < 2 * schedule.interleave * schedule.lanes) {
     schedule.interleave /= 2;
+  }
+  if (isRounded(reduce)) {
+    schedule.block =
+        blockOf(size / (schedule.lanes * schedule.interleave), reduced.axes.size() > 1);
   }
   return schedule;
 }

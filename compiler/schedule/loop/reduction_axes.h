@@ -32,6 +32,9 @@ llvm::SmallVector<llvm::SmallVector<shlo::ReduceOp, 4>, 2> reductionsOfOneLoop(
 // Whether the reducer is one op that some value leaves unchanged, so that accumulators can start
 // from that.
 bool hasNeutralValue(shlo::ReduceOp reduce);
+// Whether it sums floats or complex numbers, so that its error grows with what is combined one
+// after the other.
+bool isRounded(shlo::ReduceOp reduce);
 // The same of a reducer of numbers of `kind`: such ops are associative.
 bool hasNeutralValue(mlir::Region& reducer, const ElementKind& kind);
 
