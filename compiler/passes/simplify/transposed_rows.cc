@@ -25,7 +25,7 @@ using mlir::Value;
 using Dims = llvm::SmallVector<int64_t>;
 
 // Operations that are looked at on the way from or to a product.
-constexpr size_t kMaxOperations = 24;
+constexpr size_t kMaxRowOperations = 24;
 
 bool isElementwise(mlir::Operation* op) {
   return op->getNumResults() == 1 && op->getNumRegions() == 0 &&
@@ -38,9 +38,9 @@ bool isOfShape(Value value, Value like) {
 
 // Whether elementwise operations and nothing else lie between a product and `value`.
 bool isOfProduct(Value value) {
-  llvm::SmallPtrSet<mlir::Operation*, kMaxOperations> seen;
+  llvm::SmallPtrSet<mlir::Operation*, kMaxRowOperations> seen;
   llvm::SmallVector<Value> left{value};
-  while (!left.empty() && seen.size() < kMaxOperations) {
+  while (!left.empty() && seen.size() < kMaxRowOperations) {
     mlir::Operation* op = left.pop_back_val().getDefiningOp();
     if (!op || !seen.insert(op).second) continue;
     if (llvm::isa<shlo::DotGeneralOp>(op)) return true;
@@ -76,7 +76,7 @@ bool canFollowRows(shlo::TransposeOp op) {
   const auto rank = static_cast<int64_t>(permutation.size());
   if (!isStaticArray(op) || rank < 2 || permutation.back() != rank - 1) return false;
   bool isForProduct = false;
-  llvm::SmallSetVector<Value, kMaxOperations> rows;
+  llvm::SmallSetVector<Value, kMaxRowOperations> rows;
   rows.insert(op);
   for (size_t i = 0; i < rows.size(); ++i) {
     for (mlir::Operation* user : rows[i].getUsers()) {
@@ -87,7 +87,7 @@ bool canFollowRows(shlo::TransposeOp op) {
         rows.insert(user->getResult(0));
       }
     }
-    if (rows.size() > kMaxOperations) return false;
+    if (rows.size() > kMaxRowOperations) return false;
   }
   auto isKnown = [&](Value operand) { return rows.contains(operand) || isOfAnyOrder(operand, op); };
   return isForProduct && llvm::all_of(llvm::drop_begin(rows), [&](Value value) {
