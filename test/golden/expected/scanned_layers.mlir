@@ -25,7 +25,7 @@ module @jit_scanned_layers attributes {mhlo.num_partitions = 1 : i32, mhlo.num_r
         %8 = stablehlo.tanh %7 : tensor<32x256xf32>
         isthmus.yield %8 : tensor<32x256xf32>
       }) : (tensor<32x256xf32>, tensor<256x256xf32>) -> tensor<32x256xf32>
-      %4 = "isthmus.fusion"(%iterArg_0) <{schedule = ["loop results=0 dims=:1 cuts=0,1 reduce=1:row:4x4 ns=1024"]}> ({
+      %4 = "isthmus.fusion"(%iterArg_0) <{schedule = ["loop results=0 dims=:1 cuts=0,1 reduce=1:row:4x4/64 ns=1024"]}> ({
       ^bb0(%arg2: tensor<32x256xf32>):
         %cst_2 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
         %7 = stablehlo.reduce(%arg2 init: %cst_2) applies stablehlo.add across dimensions = [0, 1] : (tensor<32x256xf32>, tensor<f32>) -> tensor<f32>
