@@ -29,8 +29,11 @@ void setChoice(const DotChoice& choice, DotDescriptor& dot) {
   if (choice.isNear) dot.flags |= kDotIsNear;
 }
 
+// Without decoding the rest: most of the time of a tiny product.
 GemmDomain domainOf(const DotDescriptor& dot) {
-  return chooseDomain(dot.lhsType, dot.rhsType, dot.resultType, decodeShape(dot).contracting);
+  const DotDimension* terms = dot.dims + dot.batchRank + dot.mRank + dot.nRank;
+  return chooseDomain(dot.lhsType, dot.rhsType, dot.resultType,
+                      groupSize({terms, static_cast<size_t>(dot.kRank)}));
 }
 
 DotChoice decideForm(const DotDescriptor& dot, int64_t l2Bytes, const Refusals& refusals) {
