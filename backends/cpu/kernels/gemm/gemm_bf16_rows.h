@@ -77,16 +77,8 @@ void bfloatDotProducts(int64_t kc, const void* aData, int64_t lda, int rows, con
   const auto* a = static_cast<const uint16_t*>(aData);
   const auto* b = static_cast<const uint16_t*>(bData);
   auto* c = static_cast<float*>(cData);
-  switch (rows) {
-    case 1:
-      return bfloatDotRows<1>(kc, a, lda, b, ldb, cols, c, cRow, cCol);
-    case 2:
-      return bfloatDotRows<2>(kc, a, lda, b, ldb, cols, c, cRow, cCol);
-    case 3:
-      return bfloatDotRows<3>(kc, a, lda, b, ldb, cols, c, cRow, cCol);
-    default:
-      return bfloatDotRows<4>(kc, a, lda, b, ldb, cols, c, cRow, cCol);
-  }
+  withFewRows(rows,
+              [&]<int count>() { bfloatDotRows<count>(kc, a, lda, b, ldb, cols, c, cRow, cCol); });
 }
 
 // How many steps ahead columns that lie in rows far apart are asked for.
@@ -178,16 +170,8 @@ void bfloatRowsTimesMatrix(int64_t kc, const void* xData, int64_t xRow, int64_t 
   const auto* x = static_cast<const uint16_t*>(xData);
   const auto* b = static_cast<const uint16_t*>(bData);
   auto* c = static_cast<float*>(cData);
-  switch (rows) {
-    case 1:
-      return bfloatRowsTimes<1>(kc, x, xRow, xStride, b, ldb, c, cRow, n);
-    case 2:
-      return bfloatRowsTimes<2>(kc, x, xRow, xStride, b, ldb, c, cRow, n);
-    case 3:
-      return bfloatRowsTimes<3>(kc, x, xRow, xStride, b, ldb, c, cRow, n);
-    default:
-      return bfloatRowsTimes<4>(kc, x, xRow, xStride, b, ldb, c, cRow, n);
-  }
+  withFewRows(
+      rows, [&]<int count>() { bfloatRowsTimes<count>(kc, x, xRow, xStride, b, ldb, c, cRow, n); });
 }
 
 }  // namespace

@@ -322,16 +322,8 @@ void dotProducts(int64_t kc, const void* aPtr, int64_t lda, int rows, const void
   const T* a = static_cast<const T*>(aPtr);
   const T* b = static_cast<const T*>(bPtr);
   T* c = static_cast<T*>(cPtr);
-  switch (rows) {
-    case 1:
-      return dotRows<T, 1>(kc, a, lda, b, ldb, cols, c, cRow, cCol);
-    case 2:
-      return dotRows<T, 2>(kc, a, lda, b, ldb, cols, c, cRow, cCol);
-    case 3:
-      return dotRows<T, 3>(kc, a, lda, b, ldb, cols, c, cRow, cCol);
-    default:
-      return dotRows<T, 4>(kc, a, lda, b, ldb, cols, c, cRow, cCol);
-  }
+  withFewRows(rows,
+              [&]<int count>() { dotRows<T, count>(kc, a, lda, b, ldb, cols, c, cRow, cCol); });
 }
 
 // ---- Packing

@@ -127,6 +127,21 @@ struct MakeSequence<0, values...> {
   using Type = Sequence<values...>;
 };
 
+// Calls function.operator()<rows>() for 1 to 4 rows.
+template <typename Function>
+inline __attribute__((always_inline)) void withFewRows(int rows, Function function) {
+  switch (rows) {
+    case 1:
+      return function.template operator()<1>();
+    case 2:
+      return function.template operator()<2>();
+    case 3:
+      return function.template operator()<3>();
+    default:
+      return function.template operator()<4>();
+  }
+}
+
 template <typename T, typename P, typename Op, int... rows>
 void packedTileDispatch(Sequence<rows...>, int64_t kc, const P* a, const P* b, T* c, int64_t ldc,
                         int count, int cols, bool accumulate) {
