@@ -362,12 +362,8 @@ LogicalResult reduceTransposedRows(shlo::TransposeOp op, PatternRewriter& rewrit
   llvm::SmallVector<shlo::ReduceOp> reductions;
   for (mlir::Operation* user : rows.getUsers()) {
     if (user == op) continue;
-    auto reduce = llvm::dyn_cast<shlo::ReduceOp>(user);
-    if (!reduce || reduce->getNumResults() != 1 ||
-        reduce.getDimensions() != llvm::ArrayRef<int64_t>{rank - 1}) {
-      return mlir::failure();
-    }
-    reductions.push_back(reduce);
+    if (!reducesLast(user, rank)) return mlir::failure();
+    reductions.push_back(llvm::cast<shlo::ReduceOp>(user));
   }
   auto dot = rows.getDefiningOp<shlo::DotGeneralOp>();
   if (!dot) {

@@ -20,11 +20,19 @@ bool hasOneLiveUse(mlir::Value value) {
 
 }  // namespace
 
+bool isPlainElementwise(mlir::Operation* op) {
+  return op->getNumResults() == 1 && op->getNumRegions() == 0 &&
+         fusionClass(op) == FusionClass::kElementwise && isStaticArray(op->getResult(0));
+}
+
+bool reducesLast(mlir::Operation* op, int64_t rank) {
+  auto reduce = llvm::dyn_cast<shlo::ReduceOp>(op);
+  return reduce && reduce->getNumResults() == 1 &&
+         reduce.getDimensions() == llvm::ArrayRef<int64_t>{rank - 1};
+}
+
 mlir::Value onlyArray(mlir::Operation* op) {
-  if (!op || op->getNumResults() != 1 || fusionClass(op) != FusionClass::kElementwise ||
-      op->getNumRegions() > 0 || !isStaticArray(op->getResult(0))) {
-    return nullptr;
-  }
+  if (!op || !isPlainElementwise(op)) return nullptr;
   mlir::Value array;
   for (mlir::Value operand : op->getOperands()) {
     if (constantSplat(operand)) continue;

@@ -5,6 +5,12 @@
 
 namespace isthmus {
 
+// Whether it computes one static array element by element, by no code of its own.
+bool isPlainElementwise(mlir::Operation* op);
+
+// Whether it reduces one array along its last dimension, which is number rank - 1, and no other.
+bool reducesLast(mlir::Operation* op, int64_t rank);
+
 // The one operand of an elementwise operation that is not the same number everywhere; null if there
 // are more.
 mlir::Value onlyArray(mlir::Operation* op);

@@ -5,7 +5,6 @@
 // front behind the rows' maxima: jax.nn.dot_product_attention with fewer heads of keys than of
 // queries. Left in place, the transpose would have all scores stored.
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/layout/permutation.h"
 #include "compiler/passes/simplify/match.h"
@@ -27,11 +26,6 @@ using Dims = llvm::SmallVector<int64_t>;
 // Operations that are looked at on the way from or to a product.
 constexpr size_t kMaxRowOperations = 24;
 
-bool isElementwise(mlir::Operation* op) {
-  return op->getNumResults() == 1 && op->getNumRegions() == 0 &&
-         fusionClass(op) == FusionClass::kElementwise && isStaticArray(op->getResult(0));
-}
-
 bool isOfShape(Value value, Value like) {
   return isStaticArray(value) && shapeOf(value) == shapeOf(like);
 }
@@ -44,18 +38,12 @@ bool isOfProduct(Value value) {
     mlir::Operation* op = left.pop_back_val().getDefiningOp();
     if (!op || !seen.insert(op).second) continue;
     if (llvm::isa<shlo::DotGeneralOp>(op)) return true;
-    if (!isElementwise(op)) continue;
+    if (!isPlainElementwise(op)) continue;
     for (Value operand : op->getOperands()) {
       if (isOfShape(operand, value)) left.push_back(operand);
     }
   }
   return false;
-}
-
-bool reducesRows(mlir::Operation* op, int64_t rank) {
-  auto reduce = llvm::dyn_cast<shlo::ReduceOp>(op);
-  return reduce && reduce->getNumResults() == 1 &&
-         reduce.getDimensions() == llvm::ArrayRef<int64_t>{rank - 1};
 }
 
 // Whether `operand` comes in any order of dimensions for nothing, or is transposed like
@@ -82,8 +70,8 @@ bool canFollowRows(shlo::TransposeOp op) {
     for (mlir::Operation* user : rows[i].getUsers()) {
       if (llvm::isa<shlo::DotGeneralOp>(user)) {
         isForProduct = true;
-      } else if (!reducesRows(user, rank)) {
-        if (!isElementwise(user) || !isOfShape(user->getResult(0), op)) return false;
+      } else if (!reducesLast(user, rank)) {
+        if (!isPlainElementwise(user) || !isOfShape(user->getResult(0), op)) return false;
         rows.insert(user->getResult(0));
       }
     }
