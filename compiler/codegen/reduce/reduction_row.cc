@@ -97,6 +97,12 @@ Group ReductionEmitter::addVector(const Group& sum, const Group& inputs) {
   return splat(combine(sum, inputs), rowLanes_);
 }
 
+llvm::SmallVector<Group, 4> ReductionEmitter::addEach(llvm::SmallVector<Group, 4> groups,
+                                                      llvm::ArrayRef<Group> others) {
+  for (auto [group, other] : llvm::zip(groups, others)) group = addVector(group, other);
+  return groups;
+}
+
 // The vector at element i + offset.
 Group ReductionEmitter::addAt(const MultiIndex& at, const Group& sum, const IndexExpr& i,
                               int64_t offset) {
@@ -138,10 +144,7 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overBlocks(const MultiIndex& at,
                     rowLanes_));
         }
         sums = overSteps(at, sums, i, neutral ? 0 : accumulators_ * rowLanes_, block);
-        for (auto [sum, other] : llvm::zip(current, sums)) {
-          sum = splat(combine(sum, other), rowLanes_);
-        }
-        return flattenAll(current);
+        return flattenAll(addEach(current, sums));
       });
   return unflattenAll(flat, groups, loops_.current());
 }
@@ -279,9 +282,7 @@ llvm::SmallVector<Group, 4> ReductionEmitter::accumulateRow(const Group& neutral
       const auto scope = evaluator_.enterLanes(rowLanes_);
       const llvm::SmallVector<Group, 4> sums =
           overVectors(at, llvm::SmallVector<Group, 4>(accumulators_, first), 0, &neutral);
-      for (auto [sum, other] : llvm::zip(current, sums)) {
-        sum = splat(combine(sum, other), rowLanes_);
-      }
+      current = addEach(current, sums);
     } else {
       current = overVectors(at, current, 0, &neutral);
     }
