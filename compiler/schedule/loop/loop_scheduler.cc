@@ -445,19 +445,16 @@ void LoopScheduler::chooseReductions() {
       schedule = {numbers_[&op], ReductionStrategy::kGroup, threads,
                   canShareInGroup(reduce, threads, neighbours) ? neighbours : 1};
     } else if (isAccumulated(&op)) {
-      schedule.strategy = ReductionStrategy::kAccumulate;
-      schedule.lanes = 1;
-      schedule.interleave = static_cast<unsigned>(std::clamp<int64_t>(
-          reduced.axes.empty() ? 1 : reduced.axes.back().size, 1, target_.accumulatedRows));
+      const int64_t rows = reduced.axes.empty() ? 1 : reduced.axes.back().size;
+      schedule = {numbers_[&op], ReductionStrategy::kAccumulate, 1,
+                  static_cast<unsigned>(std::clamp<int64_t>(rows, 1, target_.accumulatedRows))};
     } else if (perLane.contains(&op)) {
       // A few steps read columns that lie together, and compute what others need as well.
       int64_t limit = target_.maxInterleave, steps = 1;
       for (const ReducedAxis& axis : reduced.axes) steps = std::min(steps, limit + 1) * axis.size;
-      schedule.strategy = ReductionStrategy::kLane;
-      schedule.restLanes = schedule.lanes;
-      schedule.restInterleave = schedule.interleave;
-      schedule.lanes = 1;
-      schedule.interleave = steps <= limit ? static_cast<unsigned>(std::max<int64_t>(1, steps)) : 1;
+      const auto side = static_cast<unsigned>(steps <= limit ? std::max<int64_t>(1, steps) : 1);
+      schedule = {numbers_[&op], ReductionStrategy::kLane, 1,
+                  side,          schedule.lanes,           schedule.interleave};
     }
     stage_.reductions.push_back(schedule);
   }
