@@ -1,9 +1,11 @@
 #include "compiler/fusion/legality.h"
 
 #include "compiler/cost/op_cost.h"
+#include "compiler/cost/scan_lines.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/facts/scan.h"
 #include "compiler/dialect/facts/update_slice.h"
 #include "compiler/fusion/op_traits.h"
 #include "llvm/ADT/Hashing.h"
@@ -148,9 +150,14 @@ class LegalityAnalysis {
           }
       }
     }
-    if (scatters + windows > 0) {
-      return require(members_.size() == 1, "a scatter or a window is a kernel by itself") &&
-             singleton();
+    if (scatters > 0) {
+      return require(members_.size() == 1, "a scatter is a kernel by itself") && singleton();
+    }
+    if (windows > 0) {
+      if (members_.size() == 1) return singleton();
+      return require(updates == 0 && reduces_.empty() && transposes == 0,
+                     "a window with an update, a reduction or a transpose") &&
+             runningReduction();
     }
     if (updates > 0) {
       return require(reduces_.empty() && transposes == 0,
@@ -179,6 +186,38 @@ class LegalityAnalysis {
   bool singleton() {
     shape_.work = elementCost(op(members_.front())) *
                   elementCount(op(members_.front())->getResult(0).getType());
+    return true;
+  }
+
+  // What is computed element by element before a running reduction, and after it.
+  bool runningReduction() {
+    double cost = 0;
+    for (int member : members_) {
+      auto window = llvm::dyn_cast<shlo::ReduceWindowOp>(op(member));
+      if (!window) {
+        if (fusionClass(op(member)) != FusionClass::kElementwise) {
+          return refuse("only elementwise operations join a running reduction");
+        }
+        cost += elementCost(op(member));
+        continue;
+      }
+      if (scan_ || !scanOf(window)) return refuse("a window is a kernel by itself");
+      scan_ = window;
+    }
+    if (const char* why = workOnScanRefusal(scan_, cost, options_.target)) return refuse(why);
+    auto type = llvm::cast<mlir::RankedTensorType>(scan_->getResult(0).getType());
+    const bool isLast = shape_.outputs.size() == 1 && op(shape_.outputs.front()) == scan_;
+    const ScanLines lines = scanLinesOf(type, scanOf(scan_)->dim);
+    if (!isLast && wantedScanParts(lines, options_.target) > 1) {
+      return refuse("threads that share a line read of a scan what they store of it");
+    }
+    full_ = squeezedShape(type);
+    for (int output : shape_.outputs) {
+      auto shape =
+          llvm::cast<mlir::RankedTensorType>(op(output)->getResult(0).getType()).getShape();
+      if (shape != type.getShape()) return refuse("results of different shapes");
+      seed(output, kFull);
+    }
     return true;
   }
 
@@ -305,6 +344,9 @@ class LegalityAnalysis {
           if (llvm::isa<shlo::ReduceOp>(producer) && *next != kOuter) {
             return refuse("a reduction would be computed again for each element");
           }
+          if (producer == scan_ && *next != kFull) {
+            return refuse("a running reduction is read at other places than it is computed");
+          }
           contexts_[producerIndex].insert(*next);
           double count = *next == kScalar ? 1
                          : *next == kFull || *next == kOuter
@@ -376,6 +418,8 @@ class LegalityAnalysis {
       }
       case FusionClass::kUpdateSlice:
         return operand == 1 ? kFull : kScalar;
+      case FusionClass::kWindow:
+        return operand < user->getNumResults() ? kFull : kScalar;
       case FusionClass::kView:
         // Only a change of unit dimensions keeps the place; others are no members.
         return context;
@@ -473,6 +517,7 @@ class LegalityAnalysis {
   llvm::ArrayRef<int64_t> permutation_;
   Shape full_, outer_, fullShape_, keptDimensions_;
   shlo::DynamicUpdateSliceOp update_;
+  shlo::ReduceWindowOp scan_;
   bool rowAllowed_ = false;
   bool rereadsRow_ = false;
   bool transposes_ = false;

@@ -6,11 +6,12 @@
 
 #include "compiler/cost/op_cost.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/scan.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "compiler/schedule/loop/loop_scheduler.h"
 #include "compiler/schedule/loop/reduction_axes.h"
-#include "compiler/schedule/loop/scan.h"
 #include "compiler/schedule/loop/update_scheduler.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -34,7 +35,6 @@ std::optional<StageKind> wholeKind(mlir::Operation* op) {
   if (!op) return std::nullopt;
   if (mlir::isa<shlo::ScatterOp>(op)) return StageKind::kScatter;
   if (mlir::isa<shlo::SelectAndScatterOp>(op)) return StageKind::kSelectAndScatter;
-  if (scanOf(op)) return StageKind::kScan;
   if (mlir::isa<shlo::DynamicUpdateSliceOp>(op)) return StageKind::kUpdateSlice;
   return std::nullopt;
 }
@@ -54,6 +54,7 @@ class KernelScheduler {
     }
     if (std::optional<Attention> attention = attentionOf(fusion_)) return rows(*attention);
     if (mlir::Operation* op = productOf(fusion_)) return product(op);
+    if (shlo::ReduceWindowOp scan = scanIn(fusion_)) return runningReduction(scan);
     for (unsigned i = 0; i < done_.size(); ++i) {
       if (done_[i]) continue;
       mlir::Operation* op = yield->getOperand(i).getDefiningOp();
@@ -63,6 +64,11 @@ class KernelScheduler {
         addLoop(i);
       }
     }
+    return finished();
+  }
+
+ private:
+  StatusOr<KernelSchedule> finished() {
     for (StageSchedule& stage : schedule_.stages) {
       auto* fused = stage.as<FusedStage>();
       addInner(*fused);
@@ -71,7 +77,28 @@ class KernelScheduler {
     return std::move(schedule_);
   }
 
- private:
+  // All results are the scan's, or are computed from it at the same index.
+  StatusOr<KernelSchedule> runningReduction(shlo::ReduceWindowOp scan) {
+    mlir::Operation* yield = yieldOf(fusion_);
+    ScanStage stage;
+    for (unsigned i = 0; i < done_.size(); ++i) {
+      if (tensorTypeOf(yield->getOperand(i)).getShape() !=
+          tensorTypeOf(scan->getResult(0)).getShape()) {
+        return unimplemented("a running reduction with a result of another shape");
+      }
+      stage.results.push_back(i);
+    }
+    const Scan along = *scanOf(scan);
+    stage.scanDim = along.dim;
+    stage.isScanFromEnd = along.fromEnd;
+    llvm::append_range(schedule_.stages, scheduleScan(fusion_, target_, stage));
+    const bool isAlone = llvm::equal(yield->getOperands(), scan->getResults());
+    if (schedule_.stages.size() > 1 && !isAlone) {
+      return unimplemented("threads that share a line read of a scan what they store of it");
+    }
+    return finished();
+  }
+
   StatusOr<KernelSchedule> rows(const Attention& attention) {
     if (const char* why = partsRefusal(attention, target_)) {
       return unimplemented("no kernel computes these rows between products: ", why);
@@ -194,14 +221,6 @@ class KernelScheduler {
       return unimplemented("a fusion must yield all results of ",
                            op->getName().getStringRef().str());
     }
-    if (kind == StageKind::kScan) {
-      ScanStage stage;
-      stage.results = results;
-      stage.scanDim = scanOf(op)->dim;
-      stage.isScanFromEnd = scanOf(op)->fromEnd;
-      llvm::append_range(schedule_.stages, scheduleScan(fusion_, target_, stage));
-      return {};
-    }
     const bool isFilled = kind == StageKind::kSelectAndScatter;
     for (unsigned result : results) {
       addBefore(isFilled ? StageKind::kFill : StageKind::kCopy, result);
@@ -263,7 +282,15 @@ mlir::RankedTensorType Root::type() const {
   return mlir::cast<mlir::RankedTensorType>((shapedLike ? shapedLike : value).getType());
 }
 
+shlo::ReduceWindowOp scanIn(ir::FusionOp fusion) {
+  for (auto window : fusion.getBody().front().getOps<shlo::ReduceWindowOp>()) {
+    if (scanOf(window)) return window;
+  }
+  return nullptr;
+}
+
 mlir::Operation* wholeOpOf(ir::FusionOp fusion, const StageBase& stage) {
+  if (stage.kind == StageKind::kScan) return scanIn(fusion);
   return yieldOf(fusion)->getOperand(stage.results[0]).getDefiningOp();
 }
 

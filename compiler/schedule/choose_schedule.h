@@ -37,7 +37,9 @@ llvm::SmallVector<Root, 2> rowRootsOf(ir::FusionOp fusion, const LoopStage& stag
 // Whether each row of a loop stage is computed by one piece, which knows when it is finished.
 bool finishesRows(const LoopStage& stage);
 
-// The op that computes the results of a stage which is no loop.
+// The running reduction of a fusion that has one; null for others.
+shlo::ReduceWindowOp scanIn(ir::FusionOp fusion);
+// The op that computes the results of a stage which is no loop, or what they are computed from.
 mlir::Operation* wholeOpOf(ir::FusionOp fusion, const StageBase& stage);
 
 // Ops by their numbers in the fusion's block.

@@ -146,6 +146,26 @@ def test_errors_of_running_sums_do_not_add_up(ours, shape, axis, reverse):
     np.testing.assert_array_equal(largest, x)
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_running_sums_compute_their_elements_and_what_follows(both, axis, reverse):
+    """Of one kernel: before the sum, after it, and what others need of both."""
+    rng = np.random.default_rng(axis)
+    x, y = np.sign(rng.integers(-9, 10, (7, 300, 67))).astype(jnp.bfloat16), rng.normal(size=(7, 300, 67)).astype(np.float32)
+
+    def scans(x, y):
+        pair = lax.reduce_window((x * 2, y), (np.zeros((), x.dtype), np.float32(-np.inf)), lambda a, b: (a[0] + b[0], jnp.maximum(a[1], b[1])),
+                                 tuple(y.shape[d] if d == axis else 1 for d in range(3)), (1, 1, 1),
+                                 [(0, y.shape[d] - 1) if d == axis else (0, 0) for d in range(3)])
+        raised = y + 1
+        best = lax.cummax(raised, axis, reverse)
+        return lax.cumsum(x, axis, reverse), best / 2 - y, best, raised * 3, pair[0] + 1, jnp.sqrt(jnp.abs(pair[1]))
+
+    ours, theirs = both(scans, x, y)
+    for one, other in zip(ours, theirs):
+        np.testing.assert_allclose(one.astype(np.float64), other.astype(np.float64), rtol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("length", [16, 25, 64])
 def test_extrema_of_rows_know_nan_infinity_and_zeros(ours, length, dtype):

@@ -52,6 +52,8 @@ SCANS = """
         jnp.int8, jnp.uint16, jnp.int32, jnp.bfloat16, jnp.float16, jnp.complex64)], whole(np.int32, 3, 3001) == 8, tolerance=0)
     compare(lambda x: (lax.cumprod(x, 0), lax.cumlogsumexp(x, 0)), 1 + array(3000) / 1000, tolerance=1e-3)
     compare(lambda x: jnp.cumsum(jnp.exp(x).T, 1).sum(0), array(2500, 9), tolerance=1e-4)
+    narrow = np.sign(whole(np.float32, 9, 300, 500)).astype(jnp.bfloat16)
+    compare(lambda x: (jnp.cumsum(x, 1), lax.cumsum(x * 2, 2, reverse=True) + x, jnp.cumsum(x[0, 0] > 0)), narrow, tolerance=0)
     compare(lambda x: (lax.reduce_window(x, False, lax.bitwise_or, (3000,), (1,), ((2999, 0),)),
                        lax.reduce_window(x, True, lax.bitwise_and, (3000,), (1,), ((0, 2999),))), whole(np.int32, 3000) == 1)
 """

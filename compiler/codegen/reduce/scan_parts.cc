@@ -4,7 +4,7 @@
 // A line that is several blocks takes three kernels, which need no memory but the result's: what
 // each block gives as a whole, in the place of its last element; those places, which are then what
 // all blocks up to there give; and the other elements of each block, from what is before it. So the
-// operand is read twice and the result written once.
+// operand is read twice and the result written once, and nothing is computed from it.
 #include "compiler/codegen/kernel_builder.h"
 #include "compiler/codegen/reduce/reduction.h"
 #include "compiler/codegen/reduce/scan_operands.h"
@@ -26,7 +26,8 @@ class ScanPartEmitter : ScanOperands {
       initial_.push_back(evaluator_.get(value, MultiIndex()));
     }
     neutral_ = initial_;
-    if (auto neutral = neutralValueOf(reduce_.getBody(), kinds_[0], loops_)) neutral_ = {*neutral};
+    const ElementKind kind = evaluator_.kindOf(reduce_->getResult(0));
+    if (auto neutral = neutralValueOf(reduce_.getBody(), kind, loops_)) neutral_ = {*neutral};
   }
 
   void emit() {
@@ -117,9 +118,9 @@ class ScanPartEmitter : ScanOperands {
 
   Group stored(const IndexExpr& at) {
     Group values;
-    for (auto [base, kind] : llvm::zip(bases_, kinds_)) {
+    for (const StoredRoot& root : roots_) {
       IndexExpr linear = evaluator_.linearize(indexOf(at), type_);
-      values.push_back(evaluator_.load(base, kind, linear, loops_.current()));
+      values.push_back(evaluator_.load(root.base, root.kind, linear, loops_.current()));
     }
     return values;
   }
@@ -133,12 +134,7 @@ class ScanPartEmitter : ScanOperands {
     return values;
   }
 
-  void store(const IndexExpr& at, const Group& values) {
-    for (size_t r = 0; r < values.size(); ++r) {
-      IndexExpr linear = evaluator_.linearize(indexOf(at), type_);
-      evaluator_.store(bases_[r], kinds_[r], linear, values[r]);
-    }
-  }
+  void store(const IndexExpr& at, const Group& values) { storeAt(indexOf(at), values); }
 
   Group combine(llvm::ArrayRef<Val> before, llvm::ArrayRef<Val> values) {
     llvm::SmallVector<Val, 4> arguments(before.begin(), before.end());

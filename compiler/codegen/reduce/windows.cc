@@ -6,8 +6,8 @@
 #include "compiler/codegen/reduce/scan_operands.h"
 #include "compiler/codegen/stages.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/scan.h"
 #include "compiler/dialect/types/array_shape.h"
-#include "compiler/schedule/loop/scan.h"
 
 namespace isthmus::codegen {
 namespace {
@@ -219,8 +219,9 @@ class ScanEmitter : ScanOperands {
   }
 
   std::optional<Group> neutralValue() {
-    if (kinds_.size() != 1) return std::nullopt;
-    auto value = neutralValueOf(reduce_.getBody(), kinds_[0], loops_);
+    if (reduce_->getNumResults() != 1) return std::nullopt;
+    const ElementKind kind = evaluator_.kindOf(reduce_->getResult(0));
+    auto value = neutralValueOf(reduce_.getBody(), kind, loops_);
     if (!value) return std::nullopt;
     return Group{evaluator_.splat(*value, evaluator_.lanes())};
   }
@@ -251,10 +252,7 @@ class ScanEmitter : ScanOperands {
   }
 
   void store(const Position& at, const IndexExpr& i, llvm::ArrayRef<Val> values) {
-    for (size_t r = 0; r < values.size(); ++r) {
-      IndexExpr linear = evaluator_.linearize(indexOf(at, i), type_);
-      evaluator_.store(bases_[r], kinds_[r], linear, values[r]);
-    }
+    storeAt(indexOf(at, i), values);
   }
 };
 

@@ -1,11 +1,12 @@
 // Schedules of running reductions.
 #include <algorithm>
 
+#include "compiler/cost/scan_lines.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/combiner.h"
+#include "compiler/dialect/facts/scan.h"
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/loop/reduction_axes.h"
-#include "compiler/schedule/loop/scan.h"
 #include "compiler/schedule/loop/update_scheduler.h"
 #include "compiler/target/element_kind.h"
 #include "llvm/Support/MathExtras.h"
@@ -19,22 +20,6 @@ constexpr int64_t kThreadElements = 4;
 constexpr int64_t kMinInner = 8;
 // Below, a line is not worth to be cut among threads that have one each.
 constexpr int64_t kMinThreadChunk = 16;
-
-// What a line of GPU threads is: `lines` of `size` elements, which lie `inner` apart.
-struct Lines {
-  int64_t lines = 1, size = 1, inner = 1;
-};
-
-Lines linesOf(mlir::RankedTensorType type, int64_t dim) {
-  Lines all;
-  for (int64_t d = 0; d < type.getRank(); ++d) {
-    if (d == dim) continue;
-    all.lines *= type.getDimSize(d);
-    if (d > dim) all.inner *= type.getDimSize(d);
-  }
-  all.size = type.getDimSize(dim);
-  return all;
-}
 
 bool canCut(mlir::Operation* op) {
   auto reduce = mlir::cast<shlo::ReduceWindowOp>(op);
@@ -68,15 +53,14 @@ int64_t chunkOfLine(int64_t size) {
 }
 
 // As many blocks as make work enough, each a multiple of `unit`.
-int64_t chunkFor(const Lines& all, int64_t unit, const TargetModel& target) {
-  const int64_t wanted = std::max<int64_t>(1, target.enoughRows / std::max<int64_t>(1, all.lines));
-  const int64_t chunk = llvm::divideCeilSigned(all.size, wanted);
+int64_t chunkFor(const ScanLines& all, int64_t unit, const TargetModel& target) {
+  const int64_t chunk = llvm::divideCeilSigned(all.size, wantedScanParts(all, target));
   return std::min<int64_t>(all.size, llvm::divideCeilSigned(chunk, unit) * unit);
 }
 
 class ScanScheduler {
  public:
-  ScanScheduler(const ScanStage& stage, const Lines& all, const TargetModel& target)
+  ScanScheduler(const ScanStage& stage, const ScanLines& all, const TargetModel& target)
       : stage_(stage), all_(all), target_(target) {}
 
   llvm::SmallVector<ScanStage, 3> run(bool canBeCut) {
@@ -117,7 +101,7 @@ class ScanScheduler {
   }
 
   const ScanStage& stage_;
-  Lines all_;
+  ScanLines all_;
   const TargetModel& target_;
   llvm::SmallVector<ScanStage, 3> stages_;
 };
@@ -130,7 +114,7 @@ llvm::SmallVector<ScanStage, 3> scheduleScan(ir::FusionOp fusion, const TargetMo
   int64_t dim = given.scanDim;
   auto type = tensorTypeOf(op->getResult(0));
   if (target.device == DeviceKind::kGpu && type.getNumElements() > 0) {
-    return ScanScheduler(given, linesOf(type, dim), target).run(canCut(op));
+    return ScanScheduler(given, scanLinesOf(type, dim), target).run(canCut(op));
   }
   ScanStage stage = given;
   int64_t rank = type.getRank();

@@ -1,5 +1,5 @@
 // Windows of reduce_window, and those that make a running reduction.
-#include "compiler/schedule/loop/scan.h"
+#include "compiler/dialect/facts/scan.h"
 
 namespace isthmus {
 
