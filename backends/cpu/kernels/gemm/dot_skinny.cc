@@ -707,6 +707,24 @@ bool runSkinnyDot(RunServices& services, const DotProblem& problem, const DotCho
       job.rowParts = std::min(tiles, (wanted + job.columnParts - 1) / job.columnParts);
     }
   }
+  // Rows that push each other out of the cache are copied once for all threads' columns, some of
+  // them by each.
+  std::optional<Scratch<char>> apart;
+  if (form == DotForm::kDirect && p.batches == 1 && job.columnParts > 1 &&
+      rowsShareSets(kernels, item) && item.m * item.k * kernels.elementBytes <= kStripBytes) {
+    const int64_t bytes = kernels.elementBytes, stride = item.k + kCacheLineBytes / bytes;
+    apart.emplace(services, item.m * stride * bytes);
+    if (*apart) {
+      parallelFor(services, threads, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t row = item.m * begin / threads; row < item.m * end / threads; ++row) {
+          std::memcpy(apart->data() + row * stride * bytes, item.a + row * item.aRow * bytes,
+                      static_cast<size_t>(item.k * bytes));
+        }
+      });
+      job.item.a = apart->data();
+      job.item.aRow = stride;
+    }
+  }
   const int64_t tasks = p.batches * job.rowParts * job.columnParts;
   parallelFor(services, tasks, std::max<int64_t>(1, tasks / (8 * threads)), job);
   return true;

@@ -287,6 +287,17 @@ TEST_P(DotTest, LargerSizesAcrossBlockEdges) {
   }
 }
 
+// Whose rows push each other out of the cache: copied by each thread, and once for all of them.
+TEST_P(DotTest, RowsAPageApart) {
+  std::mt19937 rng(8);
+  for (int64_t rows : {13, 45}) {
+    for (int threads : {1, 2, 5}) {
+      checkCase(matmul(rows, 350, 1024), rng, threads);
+      checkCase(matmul(rows, 350, 512, ElementType::kF64), rng, threads);
+    }
+  }
+}
+
 // One to four vectors of columns, by rows that are too many for a few tiles, in one part of the
 // steps and in several.
 TEST_P(DotTest, FewColumnsOfLongRows) {
