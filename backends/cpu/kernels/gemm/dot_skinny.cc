@@ -93,6 +93,9 @@ constexpr int64_t kLongRowsAtOnce = 8;
 // Long rows that are read side by side, and how many steps of them before other columns' turn.
 constexpr int64_t kForeseenRows = 8;
 constexpr int64_t kStepsAtOnce = 512;
+// Between which prefetches are made.
+constexpr int64_t kStepsOfPiece = 32;
+constexpr int64_t kMaxPieces = 16;
 // Of rows that are copied, so many at a time.
 constexpr int64_t kCopiedSteps = 256;
 // Up to so many, writing the result costs as much as multiplying.
@@ -267,25 +270,31 @@ void runDirect(RunServices& services, const GemmKernels& kernels, ElementType ty
     if (spare >= 0) tailSteps = std::min(x.k, spare / x.bStep + 1);
   }
   auto strip = [&](int64_t column, int cols, int64_t k, int64_t kc, int64_t prefetched) {
+    // The next columns, which the processor does not foresee over pages, a few steps of them at a
+    // time: more would wait for each other. Into the second-level cache: steps that are pages apart
+    // share the sets of the first, and would push each other out before they are read.
+    const int64_t pieces = isFar ? std::clamp<int64_t>(kc / kStepsOfPiece, 1, kMaxPieces) : 1;
+    const bool wraps = prefetched >= wholeEnd;
+    const int64_t firstAhead = k + (wraps ? kc : 0);
+    const int64_t stepsAhead = isFar ? std::clamp<int64_t>(x.k - firstAhead, 0, kc) : 0;
+    const char* ahead = x.b + (firstAhead * x.bStep + (wraps ? begin : prefetched)) * bytes;
+    GemmRun runs[kMaxPieces];
     for (int64_t tile = 0; tile < tiles; ++tile) {
       // Of nearly equal size.
       const int64_t row = x.m * tile / tiles, rowEnd = x.m * (tile + 1) / tiles;
-      if (isFar) {
-        // The next columns, which the processor does not foresee over pages. Into the second-level
-        // cache: steps that are pages apart share the sets of the first, and would push each other
-        // out before they are read.
-        const bool wraps = prefetched >= wholeEnd;
-        const int64_t next = wraps ? begin : prefetched;
-        const int64_t first = k + (wraps ? kc : 0);
-        const int64_t steps = std::min(kc, x.k - first);
-        for (int64_t i = steps * tile / tiles; i < steps * (tile + 1) / tiles; ++i) {
-          const char* p = x.b + ((first + i) * x.bStep + next) * bytes;
-          __builtin_prefetch(p, 0, 2);
-          __builtin_prefetch(p + 64, 0, 2);
-        }
+      const int64_t aBegin = copies ? row * aRow : row * aRow + k * x.aStep;
+      for (int64_t i = 0; i < pieces; ++i) {
+        const int64_t first = kc * i / pieces, last = kc * (i + 1) / pieces;
+        const int64_t piece = tile * pieces + i, allPieces = tiles * pieces;
+        const int64_t begun = stepsAhead * piece / allPieces;
+        runs[i] = {aBegin + first * x.aStep,
+                   (k + first) * x.bStep + column,
+                   last - first,
+                   ahead + begun * x.bStep * bytes,
+                   stepsAhead * (piece + 1) / allPieces - begun,
+                   x.bStep * bytes};
       }
-      const GemmRun run{copies ? row * aRow : row * aRow + k * x.aStep, k * x.bStep + column, kc};
-      kernels.runTile(&run, 1, a, aRow, x.aStep, x.b, x.bStep,
+      kernels.runTile(runs, pieces, a, aRow, x.aStep, x.b, x.bStep,
                       x.c + (row * x.cRow + column) * bytes, x.cRow, static_cast<int>(rowEnd - row),
                       cols, k > 0);
     }
