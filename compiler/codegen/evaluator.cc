@@ -4,6 +4,7 @@
 #include "compiler/codegen/math/vector_math.h"
 #include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/schedule/loop/complex_words.h"
 #include "compiler/schedule/loop/reduction_axes.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
@@ -44,6 +45,7 @@ Evaluator::Evaluator(LoopBuilder& loops, ir::FusionOp fusion, const FusedStage* 
     : loops_(loops), fusion_(fusion), operands_(operands.begin(), operands.end()) {
   // Kernels of single threads become parts of others, whose loops write what the next round reads.
   isForGroup_ = stage && stage->groupThreads > 1;
+  areComplexWords_ = movesComplexWords(fusion, loops.target());
   unsigned number = 0;
   for (mlir::Operation& op : fusion.getBody().front()) {
     if (const ReductionSchedule* reduction = stage ? stage->reductionOf(number) : nullptr) {
@@ -76,6 +78,7 @@ Level* Evaluator::levelOf(const MultiIndex& index) const {
 ElementKind Evaluator::kindOf(mlir::Type type) {
   mlir::Type element = type;
   if (auto shaped = mlir::dyn_cast<mlir::ShapedType>(type)) element = shaped.getElementType();
+  if (areComplexWords_) element = wordOfComplex(element);
   if (auto kind = elementKind(element)) return *kind;
   std::string text;
   llvm::raw_string_ostream(text) << type;

@@ -222,6 +222,7 @@ class Evaluator {
   const Level* threadsOwn_ = nullptr;
   unsigned lanes_ = 1;
   bool isForGroup_ = false;
+  bool areComplexWords_ = false;
   bool readsOperand_ = false;
   struct {
     const Symbol* symbol = nullptr;

@@ -233,6 +233,18 @@ TEST(ChooseSchedule, transposes_in_registers_as_many_rows_as_the_cache_holds) {
   EXPECT_THAT(transpose(1024, "i8"), HasSubstr("order=transposed@0 lanes=16 cuts=0,1024 chunk=32"));
 }
 
+TEST(ChooseSchedule, moves_complex_numbers_as_words) {
+  const std::string type = "tensor<100x16x16xcomplex<f32>>";
+  const std::string move =
+      "%t = stablehlo.transpose %x, dims = [0, 2, 1] : (" + type + ") -> " + type + "\n";
+  EXPECT_THAT(Program(type, type, move + "%y = stablehlo.reverse %t, dims = [0] : " + type)
+                  .schedule(vectorCpu()),
+              HasSubstr("lanes=8"));
+  EXPECT_THAT(
+      Program(type, type, move + "%y = stablehlo.add %t, %t : " + type).schedule(vectorCpu()),
+      HasSubstr("lanes=16"));
+}
+
 TEST(ChooseSchedule, reduces_short_rows_in_blocks) {
   TargetModel target = vectorCpu();
   EXPECT_THAT(sum("tensor<64x25xf32>", "tensor<64xf32>", 1).schedule(target),

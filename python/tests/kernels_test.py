@@ -146,6 +146,23 @@ def test_errors_of_running_sums_do_not_add_up(ours, shape, axis, reverse):
     np.testing.assert_array_equal(largest, x)
 
 
+def test_complex_numbers_are_moved_as_they_are(both):
+    """As words, whose bits stay: NaN of any sign, zeros of both."""
+    rng = np.random.default_rng(5)
+    x = (rng.normal(size=(37, 20, 5)) + 1j * rng.normal(size=(37, 20, 5))).astype(np.complex64)
+    x.view(np.uint32)[:, ::3, :4] = rng.choice(np.array([0x80000000, 0x7fc00001, 0xffc00000, 0xff800000], np.uint32), (37, 7, 4))
+    places = rng.integers(0, 37, 50)
+
+    def moves(x, places):
+        turned = x.transpose(0, 2, 1)
+        return (turned, turned[::-1, ::-1], x[places], lax.dynamic_slice(x, (places[0], 0, 1), (9, 11, 3)), x[3:30:2].reshape(-1, 7),
+                lax.pad(x[:, :, 0].T, x[0, 0, 0], [(1, 2, 0), (0, 1, 1)]), jnp.stack([x[0], x[1][::-1]], -1),
+                jnp.where(places[:37, None, None] > 9, x, x[::-1]), jnp.broadcast_to(x[:, None, 3], (37, 4, 5)), x[:, :, 2].T)
+
+    for one, other in zip(*both(moves, x, places)):
+        np.testing.assert_array_equal(np.ascontiguousarray(one).view(np.uint64), np.ascontiguousarray(other).view(np.uint64))
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_running_sums_compute_their_elements_and_what_follows(both, axis, reverse):

@@ -1,5 +1,6 @@
 // Schedules of stages that are loops over results.
 #include "compiler/schedule/loop/loop_scheduler.h"
+#include "compiler/schedule/loop/complex_words.h"
 
 #include <algorithm>
 #include <functional>
@@ -166,7 +167,9 @@ bool LoopScheduler::chooseInterleaving() {
 
 void LoopScheduler::chooseLanes() {
   unsigned widest = 8;
+  const bool areWords = movesComplexWords(fusion_, target_);
   auto consider = [&](mlir::Type element) {
+    if (areWords) element = wordOfComplex(element);
     if (auto kind = elementKind(element)) widest = std::max(widest, kind->computeBits());
   };
   fusion_.getBody().walk([&](mlir::Operation* op) {
