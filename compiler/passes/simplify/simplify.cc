@@ -40,6 +40,8 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
     mlir::GreedyRewriteConfig config;
     // Merging blocks means nothing for structured regions, and costs time.
     config.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);
+    // Operands first: an operation of many is looked at again for each that changes after it.
+    config.setUseTopDownTraversal(true);
     // Not converging only means that something stayed less simple than it could be.
     constexpr int kMaxTurns = 8;
     const mlir::FrozenRewritePatternSet everywhere(std::move(patterns));
