@@ -200,6 +200,16 @@ def test_sorts_agree_with_cpu(xpu, form):
         assert "runs on the host" not in result.stderr
 
 
+@pytest.mark.parametrize("form", ["", "groups"])
+def test_sorts_of_many_arrays_agree_with_cpu(xpu, form):
+    """As of as many columns as distinct rows are told apart by."""
+    xpu(COMPARE + """
+    rows = random.integers(0, 2, (50, 70)).astype(np.int32)[random.integers(0, 9, 50)]
+    compare(lambda x: jnp.unique(x, size=12, axis=0, return_inverse=True, return_counts=True), rows, tolerance=0)
+    compare(lambda x: lax.sort([x, *rows.T[:40]], num_keys=1), random.integers(0, 9, 50).astype(np.int8), tolerance=0)
+    """, ISTHMUS_OPENCL_KERNELS=form)
+
+
 RANDOM_BITS = """
     jax.config.update("jax_enable_x64", True)
     for algorithm in (lax.RandomAlgorithm.RNG_THREE_FRY, lax.RandomAlgorithm.RNG_PHILOX, lax.RandomAlgorithm.RNG_DEFAULT):

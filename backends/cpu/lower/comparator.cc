@@ -8,7 +8,8 @@
 
 namespace isthmus::cpu {
 
-StatusOr<std::string> emitComparator(mlir::Region& comparator, LibraryContext& context) {
+StatusOr<std::string> emitComparator(mlir::Region& comparator, llvm::ArrayRef<int32_t> elementBytes,
+                                     LibraryContext& context) {
   mlir::Block operands;
   ISTHMUS_ASSIGN_OR_RETURN(ir::FusionOp fusion, comparatorFusion(comparator, operands));
   std::string name = "comparator" + std::to_string(context.nextNumber++);
@@ -19,13 +20,15 @@ StatusOr<std::string> emitComparator(mlir::Region& comparator, LibraryContext& c
     return unimplemented("its comparator takes more than one loop");
   }
 
-  // int32_t name(const void* const* elements): the kernel takes a result besides.
+  // int32_t name(const void* const* operands, int64_t left, int64_t right): the kernel takes the
+  // elements, left and right of operand 0, of operand 1, …, and a result.
   llvm::LLVMContext& llvmContext = context.module.getContext();
   llvm::IRBuilder<> builder(llvmContext);
   llvm::PointerType* pointer = builder.getPtrTy();
-  auto* function =
-      llvm::Function::Create(llvm::FunctionType::get(builder.getInt32Ty(), {pointer}, false),
-                             llvm::Function::ExternalLinkage, name, context.module);
+  auto* function = llvm::Function::Create(
+      llvm::FunctionType::get(builder.getInt32Ty(),
+                              {pointer, builder.getInt64Ty(), builder.getInt64Ty()}, false),
+      llvm::Function::ExternalLinkage, name, context.module);
   function->addFnAttr("target-cpu", context.target.cpu);
   function->addFnAttr("target-features", context.target.features);
   builder.SetInsertPoint(llvm::BasicBlock::Create(llvmContext, "entry", function));
@@ -33,8 +36,11 @@ StatusOr<std::string> emitComparator(mlir::Region& comparator, LibraryContext& c
   llvm::Value* buffers = builder.CreateAlloca(llvm::ArrayType::get(pointer, count + 1));
   llvm::Value* result = builder.CreateAlloca(builder.getInt8Ty());
   for (unsigned i = 0; i < count; ++i) {
-    llvm::Value* element = builder.CreateLoad(
-        pointer, builder.CreateConstInBoundsGEP1_64(pointer, function->getArg(0), i));
+    llvm::Value* operand = builder.CreateLoad(
+        pointer, builder.CreateConstInBoundsGEP1_64(pointer, function->getArg(0), i / 2));
+    llvm::Value* offset =
+        builder.CreateMul(function->getArg(1 + i % 2), builder.getInt64(elementBytes[i / 2]));
+    llvm::Value* element = builder.CreateInBoundsGEP(builder.getInt8Ty(), operand, offset);
     builder.CreateStore(element, builder.CreateConstInBoundsGEP1_64(pointer, buffers, i));
   }
   builder.CreateStore(result, builder.CreateConstInBoundsGEP1_64(pointer, buffers, count));

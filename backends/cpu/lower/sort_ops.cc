@@ -12,15 +12,12 @@ namespace isthmus::cpu {
 
 StatusOr<OperationCode> lowerSort(mlir::Operation* op, LibraryContext& context) {
   auto sort = llvm::cast<shlo::SortOp>(op);
-  if (op->getNumOperands() > kMaxSortOperands) {
-    return unimplemented("more than ", kMaxSortOperands, " operands");
-  }
   SortDescriptor descriptor{};
-  descriptor.numOperands = static_cast<int32_t>(op->getNumOperands());
+  std::vector<int32_t> elementBytes;
   ArrayType type;
-  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
-    ISTHMUS_ASSIGN_OR_RETURN(type, toArrayType(op->getOperand(i).getType()));
-    descriptor.elementBytes[i] = static_cast<int32_t>(elementSizeBytes(type.elementType));
+  for (mlir::Value operand : op->getOperands()) {
+    ISTHMUS_ASSIGN_OR_RETURN(type, toArrayType(operand.getType()));
+    elementBytes.push_back(static_cast<int32_t>(elementSizeBytes(type.elementType)));
   }
   int64_t rank = static_cast<int64_t>(type.dims.size());
   int64_t dimension = sort.getDimension() < 0 ? sort.getDimension() + rank : sort.getDimension();
@@ -39,11 +36,12 @@ StatusOr<OperationCode> lowerSort(mlir::Operation* op, LibraryContext& context) 
     std::copy(keys->begin(), keys->end(), descriptor.keys);
     code.estimatedNs = libraryNs(context.target, op);
   } else {
-    ISTHMUS_ASSIGN_OR_RETURN(std::string comparator, emitComparator(sort.getComparator(), context));
+    ISTHMUS_ASSIGN_OR_RETURN(std::string comparator,
+                             emitComparator(sort.getComparator(), elementBytes, context));
     code.callbacks.push_back(std::move(comparator));
     code.estimatedNs = sortByCallsNs(context.target, op);
   }
-  code.descriptor = descriptorBytes(descriptor);
+  code.descriptor = sortBytes(descriptor, elementBytes);
   return code;
 }
 

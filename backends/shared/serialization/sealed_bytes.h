@@ -12,7 +12,7 @@ namespace isthmus {
 
 // The version of what code for the host is compiled against (backends/cpu/abi.h, descriptors of
 // library functions). Executables for other devices have such code too.
-inline constexpr int32_t kAbiVersion = 7;
+inline constexpr int32_t kAbiVersion = 8;
 
 // What executables of this plugin cannot run without: version and interface.
 std::string buildId();

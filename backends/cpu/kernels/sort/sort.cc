@@ -67,6 +67,7 @@ void copyRow(const void* from, void* to, int32_t bytes, Row row, int64_t count) 
 
 struct Call {
   const SortDescriptor& d;
+  const int32_t* elementBytes;  // of each operand
   void* const* operands;
   void* const* results;
   SortComparator compare;
@@ -105,7 +106,7 @@ struct RowMemory {
 // Writes all results of a row, whose i-th element is the order[i]-th of the operands.
 void writeRow(const Call& call, Row row, const RowMemory& memory, const uint32_t* order) {
   for (int32_t o = 0; o < call.d.numOperands; ++o) {
-    const int32_t bytes = call.d.elementBytes[o];
+    const int32_t bytes = call.elementBytes[o];
     if (call.operands[o] != call.results[o]) {
       gather(call.operands[o], call.results[o], bytes, row, order, call.d.length);
       continue;
@@ -239,14 +240,8 @@ class Comparator {
  public:
   Comparator(const Call& call, Row row) : call_(call), row_(row) {}
   bool operator()(uint32_t left, uint32_t right) const {
-    const void* elements[2 * kMaxSortOperands];
-    for (int32_t o = 0; o < call_.d.numOperands; ++o) {
-      const char* data = static_cast<const char*>(call_.operands[o]);
-      const int64_t bytes = call_.d.elementBytes[o];
-      elements[2 * o] = data + (row_.base + left * row_.stride) * bytes;
-      elements[2 * o + 1] = data + (row_.base + right * row_.stride) * bytes;
-    }
-    return call_.compare(elements) != 0;
+    return call_.compare(call_.operands, row_.base + left * row_.stride,
+                         row_.base + right * row_.stride) != 0;
   }
 
  private:
@@ -336,9 +331,18 @@ void sortRows(Call& call, RunServices& services, int64_t begin, int64_t end) {
 
 }  // namespace
 
+std::string sortBytes(SortDescriptor sort, const std::vector<int32_t>& elementBytes) {
+  sort.numOperands = static_cast<int32_t>(elementBytes.size());
+  std::string bytes(reinterpret_cast<const char*>(&sort), sizeof(sort));
+  return bytes.append(reinterpret_cast<const char*>(elementBytes.data()),
+                      elementBytes.size() * sizeof(int32_t));
+}
+
 extern "C" int32_t isthmus_rt_sort(IsthmusRun* run, const void* descriptor, void* const* buffers) {
   const auto& d = *static_cast<const SortDescriptor*>(descriptor);
-  Call call{d, buffers, buffers + d.numOperands, nullptr, nullptr};
+  Call call{d,       reinterpret_cast<const int32_t*>(&d + 1),
+            buffers, buffers + d.numOperands,
+            nullptr, nullptr};
   if (d.numKeys == 0) {
     call.compare = reinterpret_cast<SortComparator>(buffers[2 * d.numOperands]);
   }

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "backends/cpu/abi.h"
 #include "base/program/sort_key.h"
@@ -13,9 +15,8 @@
 
 namespace isthmus::cpu {
 
-inline constexpr int kMaxSortOperands = 32;
-
-// Plain data. The operands are [outer, length, inner] arrays, sorted along `length`.
+// Plain data, followed by the bytes of an element of each operand: as sortBytes makes it. The
+// operands are [outer, length, inner] arrays, sorted along `length`.
 //
 // buffers: the operands, the results (which may be the operands' memory), and if numKeys is 0 a
 // SortComparator.
@@ -25,14 +26,16 @@ struct SortDescriptor {
   int64_t inner;
   int32_t numOperands;
   int32_t numKeys;  // operands 0 … numKeys - 1 are the keys; 0: use the comparator
-  int32_t elementBytes[kMaxSortOperands];
   SortKey keys[kMaxSortKeys];
 };
 
-// Returns nonzero if the left elements go before the right ones. `elements` holds addresses in the
-// order of the arguments of StableHLO's comparator: left and right of operand 0, of operand 1, ….
-// Called from several threads.
-extern "C" typedef int32_t (*SortComparator)(const void* const* elements);
+// `sort`, whose numOperands is set here, with what follows it.
+std::string sortBytes(SortDescriptor sort, const std::vector<int32_t>& elementBytes);
+
+// Returns nonzero if the elements at `left` of all operands go before those at `right`. Called from
+// several threads.
+extern "C" typedef int32_t (*SortComparator)(const void* const* operands, int64_t left,
+                                             int64_t right);
 
 extern "C" int32_t isthmus_rt_sort(IsthmusRun* run, const void* descriptor, void* const* buffers);
 

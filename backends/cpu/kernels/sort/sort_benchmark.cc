@@ -19,13 +19,13 @@ void sortRows(benchmark::State& state, E type, bool withIndices) {
   std::vector<char> result(data.size());
   std::vector<int32_t> index(rows * length), indexResult(rows * length);
   std::iota(index.begin(), index.end(), 0);
-  SortDescriptor d{
-      rows, length, 1, 1, 1, {int32_t(storageBytes(type)), 4}, {{type, SortOrder::kNumeric, 0}}};
-  if (withIndices) d.numOperands = 2;
+  std::vector<int32_t> bytes{int32_t(storageBytes(type))};
+  if (withIndices) bytes.push_back(4);
+  const std::string d = sortBytes({rows, length, 1, 0, 1, {{type, SortOrder::kNumeric, 0}}}, bytes);
   testing::BenchmarkRun run(static_cast<int>(state.range(2)));
   void* alone[] = {data.data(), result.data()};
   void* pair[] = {data.data(), index.data(), result.data(), indexResult.data()};
-  for (auto _ : state) isthmus_rt_sort(&run.run, &d, withIndices ? pair : alone);
+  for (auto _ : state) isthmus_rt_sort(&run.run, d.data(), withIndices ? pair : alone);
   state.SetItemsProcessed(state.iterations() * rows * length);
 }
 

@@ -70,12 +70,13 @@ void checkKeys(std::vector<SortKey> keys, std::vector<E> types, int64_t outer, i
                int64_t inner, std::mt19937& rng, int threads, bool inPlace) {
   SortDescriptor d{};
   d.outer = outer, d.length = length, d.inner = inner;
-  d.numOperands = int32_t(types.size()), d.numKeys = int32_t(keys.size());
+  d.numKeys = int32_t(keys.size());
+  std::vector<int32_t> elementBytes;
   std::copy(keys.begin(), keys.end(), d.keys);
   int64_t total = outer * length * inner;
   std::vector<std::vector<char>> operands, results;
   for (size_t i = 0; i < types.size(); ++i) {
-    d.elementBytes[i] = int32_t(storageBytes(types[i]));
+    elementBytes.push_back(int32_t(storageBytes(types[i])));
     operands.push_back(i < keys.size() ? keyData(types[i], total, rng)
                                        : randomElements(types[i], total, rng));
     results.push_back(inPlace ? operands[i] : std::vector<char>(operands[i].size(), char(0x55)));
@@ -84,7 +85,8 @@ void checkKeys(std::vector<SortKey> keys, std::vector<E> types, int64_t outer, i
   for (auto& operand : inPlace ? results : operands) buffers.push_back(operand.data());
   for (auto& result : results) buffers.push_back(result.data());
   TestRun run(threads);
-  ASSERT_EQ(isthmus_rt_sort(&run.run, &d, buffers.data()), 0) << run.status.message();
+  ASSERT_EQ(isthmus_rt_sort(&run.run, sortBytes(d, elementBytes).data(), buffers.data()), 0)
+      << run.status.message();
   EXPECT_EQ(run.services.liveScratchBytes(), 0);
   for (int64_t o = 0; o < outer; ++o) {
     for (int64_t i = 0; i < inner; ++i) {
@@ -133,14 +135,14 @@ TEST(SortTest, EveryKeyTypeAndLength) {
 TEST(SortTest, BitsThatANarrowIntegerDoesNotUseDoNotCount) {
   std::vector<uint8_t> operand{0x0A, 0x02, 0xFD, 0x07, 0xF8, 0x0F}, result(6);
   SortDescriptor d{};
-  d.outer = d.inner = 1, d.length = 6, d.numOperands = d.numKeys = 1, d.elementBytes[0] = 1;
+  d.outer = d.inner = 1, d.length = 6, d.numKeys = 1;
   void* buffers[] = {operand.data(), result.data()};
   TestRun run(1);
   d.keys[0] = {E::kS4, SortOrder::kNumeric, 0};
-  ASSERT_EQ(isthmus_rt_sort(&run.run, &d, buffers), 0);
+  ASSERT_EQ(isthmus_rt_sort(&run.run, sortBytes(d, {1}).data(), buffers), 0);
   EXPECT_EQ(result, (std::vector<uint8_t>{0xF8, 0x0A, 0xFD, 0x0F, 0x02, 0x07}));
   d.keys[0] = {E::kU4, SortOrder::kNumeric, 1};
-  ASSERT_EQ(isthmus_rt_sort(&run.run, &d, buffers), 0);
+  ASSERT_EQ(isthmus_rt_sort(&run.run, sortBytes(d, {1}).data(), buffers), 0);
   EXPECT_EQ(result, (std::vector<uint8_t>{0x0F, 0xFD, 0x0A, 0xF8, 0x07, 0x02}));
 }
 
@@ -168,6 +170,13 @@ TEST(SortTest, SeveralKeys) {
   }
 }
 
+TEST(SortTest, AnyNumberOfOperands) {
+  std::mt19937 rng(9);
+  std::vector<E> types(100, E::kS32);
+  types[0] = E::kS16, types[99] = E::kC128;
+  checkKeys({{E::kS16, SortOrder::kNumeric, 0}}, types, 1, 50, 2, rng, 1, false);
+}
+
 TEST(SortTest, LongRowsAreShared) {
   std::mt19937 rng(4);
   checkKeys({{E::kF32, SortOrder::kNumeric, 0}}, {E::kF32}, 1, 150000, 1, rng, 3, false);
@@ -180,18 +189,18 @@ TEST(SortTest, TotalOrderTellsZerosAndNansApart) {
   std::vector<uint32_t> data(std::begin(order), std::end(order)), result(data.size());
   std::mt19937 rng(5);
   std::shuffle(data.begin(), data.end(), rng);
-  SortDescriptor d{1, int64_t(data.size()), 1, 1, 1, {4}, {{E::kF32, SortOrder::kTotal, 0}}};
+  SortDescriptor d{1, int64_t(data.size()), 1, 0, 1, {{E::kF32, SortOrder::kTotal, 0}}};
   TestRun run(1);
   void* buffers[] = {data.data(), result.data()};
-  ASSERT_EQ(isthmus_rt_sort(&run.run, &d, buffers), 0);
+  ASSERT_EQ(isthmus_rt_sort(&run.run, sortBytes(d, {4}).data(), buffers), 0);
   EXPECT_TRUE(std::equal(result.begin(), result.end(), order));
 }
 
-int32_t lessByAbsoluteThenSecond(const void* const* e) {
-  float a = std::fabs(*static_cast<const float*>(e[0]));
-  float b = std::fabs(*static_cast<const float*>(e[1]));
-  if (a != b) return a < b;
-  return *static_cast<const int64_t*>(e[2]) % 3 < *static_cast<const int64_t*>(e[3]) % 3;
+int32_t lessByAbsoluteThenSecond(const void* const* operands, int64_t left, int64_t right) {
+  const auto* keys = static_cast<const float*>(operands[0]);
+  const auto* values = static_cast<const int64_t*>(operands[1]);
+  float a = std::fabs(keys[left]), b = std::fabs(keys[right]);
+  return a != b ? a < b : values[left] % 3 < values[right] % 3;
 }
 
 TEST(SortTest, ComparatorIsFollowedStably) {
@@ -204,11 +213,11 @@ TEST(SortTest, ComparatorIsFollowedStably) {
       std::vector<int64_t> values(total), valueResult(total);
       for (auto& key : keys) key = float(int(rng() % 21)) - 10;
       std::iota(values.begin(), values.end(), 0);
-      SortDescriptor d{outer, length, inner, 2, 0, {4, 8}, {}};
+      const std::string d = sortBytes({outer, length, inner, 0, 0, {}}, {4, 8});
       TestRun run(threads);
       void* buffers[] = {keys.data(), values.data(), keyResult.data(), valueResult.data(),
                          reinterpret_cast<void*>(&lessByAbsoluteThenSecond)};
-      ASSERT_EQ(isthmus_rt_sort(&run.run, &d, buffers), 0);
+      ASSERT_EQ(isthmus_rt_sort(&run.run, d.data(), buffers), 0);
       for (int64_t o = 0; o < outer; ++o) {
         for (int64_t i = 0; i < inner; ++i) {
           auto at = [&](int64_t j) { return (o * length + j) * inner + i; };
@@ -226,18 +235,19 @@ TEST(SortTest, ComparatorIsFollowedStably) {
   }
 }
 
-int32_t lessOrEqual(const void* const* e) {
-  return *static_cast<const float*>(e[0]) <= *static_cast<const float*>(e[1]);
+int32_t lessOrEqual(const void* const* operands, int64_t left, int64_t right) {
+  const auto* data = static_cast<const float*>(operands[0]);
+  return data[left] <= data[right];
 }
 
 TEST(SortTest, ComparatorThatIsNoStrictOrderStillPermutes) {
   std::mt19937 rng(7);
   std::vector<float> data(777), result(777);
   for (auto& x : data) x = rng() % 5 ? float(rng() % 3) : NAN;
-  SortDescriptor d{1, 777, 1, 1, 0, {4}, {}};
+  const std::string d = sortBytes({1, 777, 1, 0, 0, {}}, {4});
   TestRun run(1);
   void* buffers[] = {data.data(), result.data(), reinterpret_cast<void*>(&lessOrEqual)};
-  ASSERT_EQ(isthmus_rt_sort(&run.run, &d, buffers), 0);
+  ASSERT_EQ(isthmus_rt_sort(&run.run, d.data(), buffers), 0);
   auto bits = [](std::vector<float> v) {
     std::vector<uint32_t> b(v.size());
     std::memcpy(b.data(), v.data(), 4 * v.size());
