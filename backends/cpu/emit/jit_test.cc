@@ -102,6 +102,56 @@ TEST(Jit, selects_of_bits_below_a_mask_keep_their_bits) {
   }
 }
 
+// out = {sin x, cos x}, as of the slow paths of a sine and a cosine that passes have joined.
+constexpr char kSineAndCosine[] = R"(
+  declare float @sinf(float)
+  declare float @cosf(float)
+  declare double @sin(double)
+  declare double @cos(double)
+  define void @singles(float %x, ptr %out) {
+    %s = call float @sinf(float %x) memory(none)
+    %c = call float @cosf(float %x) memory(none)
+    %next = getelementptr float, ptr %out, i64 1
+    store float %s, ptr %out, align 4
+    store float %c, ptr %next, align 4
+    ret void
+  }
+  define void @doubles(double %x, ptr %out) {
+    %s = call double @sin(double %x) memory(none)
+    %c = call double @cos(double %x) memory(none)
+    %next = getelementptr double, ptr %out, i64 1
+    store double %s, ptr %out, align 8
+    store double %c, ptr %next, align 8
+    ret void
+  }
+)";
+
+TEST(Jit, a_sine_and_a_cosine_may_become_one_call) {
+  auto jit = makeModule("m", hostTarget());
+  ASSERT_TRUE(jit.ok()) << jit.status().message();
+  llvm::SMDiagnostic error;
+  ASSERT_FALSE(llvm::parseAssemblyInto(llvm::MemoryBufferRef(kSineAndCosine, "m"),
+                                       jit->module.get(), nullptr, error))
+      << error.getMessage().str();
+  std::vector<JitModule> modules;
+  modules.push_back(std::move(*jit));
+  auto objects = compileModules(modules, hostTarget(), {.verify = true}, 1);
+  ASSERT_TRUE(objects.ok()) << objects.status().message();
+  auto code = LoadedCode::load(*objects);
+  ASSERT_TRUE(code.ok()) << code.status().message();
+  auto* singles = reinterpret_cast<void (*)(float, float*)>((*code)->lookup("singles"));
+  auto* doubles = reinterpret_cast<void (*)(double, double*)>((*code)->lookup("doubles"));
+  ASSERT_TRUE(singles && doubles);
+  float single[2];
+  singles(1e6f, single);
+  EXPECT_FLOAT_EQ(single[0], std::sin(1e6f));
+  EXPECT_FLOAT_EQ(single[1], std::cos(1e6f));
+  double both[2];
+  doubles(1e6, both);
+  EXPECT_DOUBLE_EQ(both[0], std::sin(1e6));
+  EXPECT_DOUBLE_EQ(both[1], std::cos(1e6));
+}
+
 // The generators of code are used again.
 TEST(Jit, objects_do_not_depend_on_what_was_compiled_before) {
   auto compile = [](const char* name, double factor) {

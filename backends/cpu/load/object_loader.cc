@@ -393,6 +393,9 @@ const std::unordered_map<std::string, void*>& runtimeSymbolTable() {
       ISTHMUS_LIBM(sqrt),
       ISTHMUS_LIBM2(fmod),
       ISTHMUS_LIBM2(pow),
+      // LLVM makes one call of a sine and a cosine of the same number, whatever passes may call.
+      {"sincos", reinterpret_cast<void*>(&::sincos)},
+      {"sincosf", reinterpret_cast<void*>(&::sincosf)},
       {"ldexp", reinterpret_cast<void*>(static_cast<double (*)(double, int)>(std::ldexp))},
       {"ldexpf", reinterpret_cast<void*>(static_cast<float (*)(float, int)>(std::ldexp))},
       {"fma", reinterpret_cast<void*>(static_cast<double (*)(double, double, double)>(std::fma))},
