@@ -16,6 +16,7 @@
 #include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "compiler/schedule/products/product_scheduler.h"
+#include "compiler/schedule/products/roles.h"
 #include "compiler/target/element_kind.h"
 #include "isthmus/flags.h"
 #include "isthmus/trace.h"
@@ -72,16 +73,28 @@ bool isHostDevice(const DeviceFacts& facts, const TargetModel& target) {
   return facts.isCpu && facts.hasFineSvm && !target.hasGroups();
 }
 
+// Whether numbers that are multiplied by one number, or added up, are neighbours: the host's
+// kernels copy others together.
+bool hasNearFeatures(shlo::ConvolutionOp conv) {
+  shlo::ConvDimensionNumbersAttr numbers = conv.getDimensionNumbers();
+  const int64_t last = llvm::cast<mlir::RankedTensorType>(conv.getType()).getRank() - 1;
+  return !llvm::is_contained(numbers.getInputSpatialDimensions(), last) &&
+         !llvm::is_contained(numbers.getOutputSpatialDimensions(), last);
+}
+
 // A product for whose types the host has instructions that SPIR-V does not name, and vectors of 16
 // elements do not become.
 bool hasHostInstructions(mlir::Operation* op) {
-  constexpr int kFewestTerms = 4;   // as many as there are bytes in a lane
-  constexpr int64_t kMinSide = 64;  // of less the host has other kernels
-  auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op);
-  if (!dot) return false;
-  const SumsMatrix sums = sumsMatrixOf(dot);
-  return std::min(sums.rows, sums.cols) >= kMinSide &&
-         linkedHostFunctions().termsAtOnce(op) >= kFewestTerms;
+  constexpr int kFewestTerms = 4;       // as many as there are bytes in a lane
+  constexpr int64_t kMinSide = 64;      // of less the host has other kernels
+  constexpr int64_t kMinFeatures = 16;  // fill the columns of a tile
+  if (linkedHostFunctions().termsAtOnce(op) < kFewestTerms) return false;
+  if (auto conv = llvm::dyn_cast<shlo::ConvolutionOp>(op)) {
+    return conv.getFeatureGroupCount() == 1 && conv.getBatchGroupCount() == 1 &&
+           convRolesOf(conv).outputFeatures >= kMinFeatures && hasNearFeatures(conv);
+  }
+  const SumsMatrix sums = sumsMatrixOf(llvm::cast<shlo::DotGeneralOp>(op));
+  return std::min(sums.rows, sums.cols) >= kMinSide;
 }
 
 // A product that has no vectors in the device's kernels, or a convolution that fills none of them,

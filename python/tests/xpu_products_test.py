@@ -187,3 +187,49 @@ def test_large_products_of_bytes_are_exact(xpu, form):
         def rounds(x, w): return lax.fori_loop(0, 4, lambda i, y: (product(y, w) >> 8).astype(jnp.int8), x)
         compare(rounds, random.integers(-128, 128, (300, 300)).astype(np.int8), w[:300], tolerance=0)
     """), ISTHMUS_OPENCL_KERNELS=form)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_large_products_of_bfloat16_agree_with_cpu(xpu, form):
+    """Of which the host may have instructions: between kernels of the device, and in a loop."""
+    xpu(compared("""
+        def narrow(*shape): return array(*shape).astype(jnp.bfloat16)
+        def layer(x, w, b): return jax.nn.relu(-x @ w + b)
+        compare(layer, narrow(250, 512), narrow(512, 300) / 16, narrow(300), tolerance=0.04)
+        def sums(x, w): return lax.dot(x, w, preferred_element_type=jnp.float32)
+        compare(sums, narrow(256, 512), narrow(512, 256), tolerance=1e-3)
+        compare(lambda x, w: lax.fori_loop(0, 4, lambda i, y: jnp.tanh(sums(y, w)).astype(y.dtype), x),
+                narrow(300, 300), narrow(300, 300) / 32, tolerance=0.04)
+        def convolve(x, w, images="NHWC"):
+            return lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=(images, "HWIO", images),
+                                            preferred_element_type=jnp.float32)
+        x, w = narrow(4, 28, 28, 48), narrow(3, 3, 48, 32)
+        compare(convolve, x, w, tolerance=1e-3)
+        compare(lambda x, w: convolve(x, w, "NCHW"), x.transpose(0, 3, 1, 2), w, tolerance=1e-3)
+        compare(jax.grad(lambda x, w: (convolve(x, w) * convolve(x * 0 + 1, w * 0 + 1)).mean(), (0, 1)), x, w, tolerance=0.04)
+        integers = [random.integers(-9, 9, shape).astype(np.int8) for shape in (x.shape, w.shape)]
+        compare(lambda x, w: lax.conv_general_dilated(
+            x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"), preferred_element_type=jnp.int32), *integers, tolerance=0)
+    """), ISTHMUS_OPENCL_KERNELS=form)
+
+
+def test_products_of_bfloat16_are_the_hosts_where_it_has_tiles(xpu):
+    """The device's driver is given no instruction for them."""
+    program = compared("""
+        x, w = (array(512, 512).astype(jnp.bfloat16) for _ in "xw")
+        compare(lambda x, w: x @ w, x, w / 32, tolerance=0.04)
+        image, kernel = array(4, 28, 28, 64).astype(jnp.bfloat16), array(3, 3, 64, 64).astype(jnp.bfloat16)
+        compare(lambda x, w: lax.conv_general_dilated(x, w / 32, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")),
+                image, kernel, tolerance=0.04)
+    """)
+    with open("/proc/cpuinfo") as lines:
+        has_tiles = {"amx_tile", "amx_bf16"} <= set(lines.read().split())
+
+    def on_host(isa):
+        log = xpu(program, ISTHMUS_LOG="compile", ISTHMUS_MAX_ISA=isa).stderr
+        if "form=vectors" not in log:
+            pytest.skip("the driver's kernels have no vectors: the device does not count as the host")
+        return log.count("is computed in the form")
+
+    assert on_host("bf16") == 0
+    assert on_host("amx") == (2 if has_tiles else 0)

@@ -14,6 +14,7 @@
 #include "backends/cpu/staging/host_loop.h"
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/dialect/diagnostics/source_location.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/isthmus.h"
 #include "compiler/dialect/types/type_conversion.h"
 #include "compiler/plan/op_error.h"
@@ -259,10 +260,10 @@ class CpuFunctionProvider final : public HostFunctionProvider {
     return cpu::checkFeatures(program.features);
   }
   int termsAtOnce(mlir::Operation* op) const override {
-    auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op);
-    if (!dot) return 1;
-    auto lhs = toArrayType(dot.getLhs().getType()), rhs = toArrayType(dot.getRhs().getType());
-    auto result = toArrayType(dot.getResult().getType());
+    if (!isContraction(op)) return 1;
+    auto lhs = toArrayType(op->getOperand(0).getType());
+    auto rhs = toArrayType(op->getOperand(1).getType());
+    auto result = toArrayType(op->getResult(0).getType());
     if (!lhs.ok() || !rhs.ok() || !result.ok()) return 1;
     return cpu::termsAtOnce(lhs->elementType, rhs->elementType, result->elementType);
   }

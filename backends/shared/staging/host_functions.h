@@ -74,9 +74,9 @@ class HostFunctionProvider {
   virtual StatusOr<std::unique_ptr<HostFunctionTable>> createTable(std::string platform) const = 0;
   // kFailedPrecondition, naming them, if this machine lacks features that the program needs.
   virtual Status checkFeatures(const HostProgram& program) const = 0;
-  // Terms of a dot_general that the host's instructions for its types add up in a lane of 32 bits
-  // at once, which kernels in LLVM IR need not reach: 1 but for narrow types. Of other
-  // operations 1.
+  // Terms of a dot_general or a convolution that the host's instructions for its types add up in a
+  // sum of 32 bits at once, which kernels in LLVM IR need not reach: 1 but for narrow types. Of
+  // other operations 1.
   virtual int termsAtOnce(mlir::Operation* op) const = 0;
   // `program` outlives the result. kInvalidArgument if its objects are malformed.
   virtual StatusOr<std::unique_ptr<HostFunctions>> load(const HostProgram& program) const = 0;

@@ -47,7 +47,7 @@ DotChoice decideForm(const DotDescriptor& dot, int64_t l2Bytes, const Refusals& 
 
 int termsAtOnce(ElementType lhs, ElementType rhs, ElementType result) {
   return gemmKernels(narrowDomain(chooseDomain(lhs, rhs, result), lhs, rhs, result))
-      .stepsPerElement;
+      .stepsPerBlock();
 }
 
 std::string chooseDotForm(int64_t l2Bytes, DotDescriptor& dot) {

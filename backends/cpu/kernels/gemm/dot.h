@@ -125,7 +125,7 @@ std::string_view formNameOf(const DotDescriptor& dot);
 std::string describeForm(const DotDescriptor& dot);
 
 // Terms that this machine's instructions for products of two matrices of these types add up in a
-// lane of 32 bits at once: 1 but for narrow types.
+// sum of 32 bits at once, in a lane or in a tile: 1 but for narrow types.
 int termsAtOnce(ElementType lhs, ElementType rhs, ElementType result);
 
 extern "C" int32_t isthmus_rt_dot(IsthmusRun* run, const void* descriptor, void* const* buffers);
