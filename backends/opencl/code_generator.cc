@@ -91,7 +91,7 @@ bool hasHostInstructions(mlir::Operation* op) {
   if (linkedHostFunctions().termsAtOnce(op) < kFewestTerms) return false;
   if (auto conv = llvm::dyn_cast<shlo::ConvolutionOp>(op)) {
     return conv.getFeatureGroupCount() == 1 && conv.getBatchGroupCount() == 1 &&
-           convRolesOf(conv).outputFeatures >= kMinFeatures && hasNearFeatures(conv);
+           convRolesOf(conv).outputFeatures >= kMinFeatures;
   }
   const SumsMatrix sums = sumsMatrixOf(llvm::cast<shlo::DotGeneralOp>(op));
   return std::min(sums.rows, sums.cols) >= kMinSide;
@@ -112,18 +112,28 @@ bool hasHostVectors(const TargetModel& target, mlir::Operation* op) {
   return llvm::isa<shlo::ConvolutionOp>(op) && chosen.lanes < full;
 }
 
+// Of a product of which the host has instructions, in vectors on one thread.
+constexpr double kMinNs = 200'000;
+
 // A product that the host computes better, and long enough that waiting for it is little beside,
 // where the device is the host.
 bool isHostProduct(const DeviceFacts& facts, const TargetModel& target, mlir::Operation* op) {
-  // In vectors on one thread. Without, the device takes several times as long.
-  constexpr double kMinNs = 200'000;
+  // Without vectors the device takes several times as long.
   constexpr double kMinNsOfVectors = 50'000;
   if (!isContraction(op) || !isHostDevice(facts, target)) {
     return false;
   }
   const double ns = contractionNs(target, workOf(op).products);
-  if (ns >= kMinNs && hasHostInstructions(op)) return true;
+  if (ns >= kMinNs && hasHostInstructions(op)) {
+    auto conv = llvm::dyn_cast<shlo::ConvolutionOp>(op);
+    if (!conv || hasNearFeatures(conv)) return true;
+  }
   return ns >= kMinNsOfVectors && hasHostVectors(target, op);
+}
+
+// A convolution that becomes a product of the host's where its features are side by side.
+bool wantsNearFeatures(const TargetModel& target, mlir::Operation* op) {
+  return hasHostInstructions(op) && contractionNs(target, workOf(op).products) >= kMinNs;
 }
 
 class OpenclCodegen final : public StagedCodegen {
@@ -217,6 +227,10 @@ void OpenclCodeGenerator::configure(PipelineOptions& options) const {
   // A kernel of vectors selects among all arrays for each element; the host copies them in place.
   options.fusion.target.joinsByCopies = options.fusion.target.device == DeviceKind::kCpu &&
                                         isHostDevice(facts_, options.fusion.target);
+  options.channelsLast = isHostDevice(facts_, options.fusion.target);
+  options.wantsChannelsLast = [target = target()](mlir::Operation* op) {
+    return wantsNearFeatures(target, op);
+  };
   options.hasKernel = [facts = facts_, target = target()](mlir::Operation* op) {
     return (facts.hasDoubles || !findDoubles(op)) && !isHostProduct(facts, target, op);
   };

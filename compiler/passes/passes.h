@@ -1,6 +1,7 @@
 // The compiler's passes (see passes.td for what each does).
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "compiler/fusion/fusion_options.h"
@@ -22,7 +23,9 @@ inline constexpr char kLayoutAttribute[] = "isthmus.layout";
 inline constexpr char kShapeAttribute[] = "isthmus.shape";
 
 // As the passes of these names, for a device other than the default one.
-std::unique_ptr<mlir::Pass> createChannelsLastPass(const TargetModel& target);
+// `wants`: of which convolutions; null: of all.
+std::unique_ptr<mlir::Pass> createChannelsLastPass(
+    const TargetModel& target, std::function<bool(mlir::Operation*)> wants = nullptr);
 std::unique_ptr<mlir::Pass> createFusePass(const FusionOptions& options);
 std::unique_ptr<mlir::Pass> createOverlapCollectivesPass(const TargetModel& target);
 std::unique_ptr<mlir::Pass> createSimplifyPass(const TargetModel& target);

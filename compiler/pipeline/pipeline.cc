@@ -80,7 +80,7 @@ constexpr Stage kStages[] = {
      "isthmus.fusion, library operations, control flow",
      [](mlir::OpPassManager& passes, const PipelineOptions& options) {
        if (options.simplify && options.channelsLast) {
-         passes.addPass(createChannelsLastPass(options.fusion.target));
+         passes.addPass(createChannelsLastPass(options.fusion.target, options.wantsChannelsLast));
        }
        if (options.simplify && options.rewrite) {
          passes.addPass(std::make_unique<TargetPass>(options.rewrite));

@@ -31,6 +31,8 @@ struct PipelineOptions {
   bool simplify = true;
   // Convolutions, and what lies between them, had better have their features side by side.
   bool channelsLast = false;
+  // Of which convolutions that holds; null: all.
+  std::function<bool(mlir::Operation*)> wantsChannelsLast = {};
   // The backend's collectives can set out before they are waited for.
   bool overlapsCollectives = false;
   // Attention becomes one kernel that stores no scores.

@@ -221,6 +221,9 @@ def test_products_of_bfloat16_are_the_hosts_where_it_has_tiles(xpu):
         image, kernel = array(4, 28, 28, 64).astype(jnp.bfloat16), array(3, 3, 64, 64).astype(jnp.bfloat16)
         compare(lambda x, w: lax.conv_general_dilated(x, w / 32, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")),
                 image, kernel, tolerance=0.04)
+        # Features that lie apart are put side by side first.
+        compare(lambda x, w: lax.conv(x, w / 32, (1, 1), "SAME"), image.transpose(0, 3, 1, 2), kernel.transpose(3, 2, 0, 1),
+                tolerance=0.04)
     """)
     with open("/proc/cpuinfo") as lines:
         has_tiles = {"amx_tile", "amx_bf16"} <= set(lines.read().split())
@@ -232,4 +235,4 @@ def test_products_of_bfloat16_are_the_hosts_where_it_has_tiles(xpu):
         return log.count("is computed in the form")
 
     assert on_host("bf16") == 0
-    assert on_host("amx") == (2 if has_tiles else 0)
+    assert on_host("amx") == (3 if has_tiles else 0)

@@ -1,5 +1,6 @@
 // The channels-last pass: convolutions over arrays whose features lie side by side, and what is
 // computed between them in that order too.
+#include <functional>
 #include <map>
 
 #include "compiler/cost/work.h"
@@ -346,11 +347,14 @@ class Component {
 
 struct ChannelsLastPass : impl::ChannelsLastPassBase<ChannelsLastPass> {
   ChannelsLastPass() = default;
-  explicit ChannelsLastPass(const TargetModel& target) : target_(target) {}
+  ChannelsLastPass(const TargetModel& target, std::function<bool(mlir::Operation*)> wants)
+      : target_(target), wants_(std::move(wants)) {}
 
   void runOnOperation() override {
     llvm::SmallVector<shlo::ConvolutionOp> convolutions;
-    getOperation().walk([&](shlo::ConvolutionOp conv) { convolutions.push_back(conv); });
+    getOperation().walk([&](shlo::ConvolutionOp conv) {
+      if (!wants_ || wants_(conv)) convolutions.push_back(conv);
+    });
     if (convolutions.empty()) return;
     llvm::SetVector<mlir::Value> images;
     Transposes transposes;
@@ -368,12 +372,14 @@ struct ChannelsLastPass : impl::ChannelsLastPassBase<ChannelsLastPass> {
   }
 
   TargetModel target_;
+  std::function<bool(mlir::Operation*)> wants_;
 };
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> createChannelsLastPass(const TargetModel& target) {
-  return std::make_unique<ChannelsLastPass>(target);
+std::unique_ptr<mlir::Pass> createChannelsLastPass(const TargetModel& target,
+                                                   std::function<bool(mlir::Operation*)> wants) {
+  return std::make_unique<ChannelsLastPass>(target, std::move(wants));
 }
 
 }  // namespace isthmus
