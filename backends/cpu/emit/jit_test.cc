@@ -32,6 +32,20 @@ void addScaledCall(llvm::Module& module, const char* name, const char* callee, d
   builder.CreateRet(builder.CreateFMul(inner, llvm::ConstantFP::get(f64, factor)));
 }
 
+// The functions of a module in LLVM's assembly language.
+StatusOr<std::unique_ptr<LoadedCode>> loadText(const char* text) {
+  std::vector<JitModule> modules(1);
+  ISTHMUS_ASSIGN_OR_RETURN(modules[0], makeModule("m", hostTarget()));
+  llvm::SMDiagnostic error;
+  if (llvm::parseAssemblyInto(llvm::MemoryBufferRef(text, "m"), modules[0].module.get(), nullptr,
+                              error)) {
+    return invalidArgument(error.getMessage().str());
+  }
+  ISTHMUS_ASSIGN_OR_RETURN(auto objects,
+                           compileModules(modules, hostTarget(), {.verify = true}, 1));
+  return LoadedCode::load(objects);
+}
+
 TEST(Jit, objects_call_each_other_and_the_c_library) {
   std::vector<JitModule> modules;
   for (const char* name : {"first", "second"}) {
@@ -76,17 +90,7 @@ constexpr char kMaskedSelectOfBits[] = R"(
 
 // Fails where LLVM's wrong truth tables are used: llvm_workarounds.h.
 TEST(Jit, selects_of_bits_below_a_mask_keep_their_bits) {
-  auto jit = makeModule("m", hostTarget());
-  ASSERT_TRUE(jit.ok()) << jit.status().message();
-  llvm::SMDiagnostic error;
-  ASSERT_FALSE(llvm::parseAssemblyInto(llvm::MemoryBufferRef(kMaskedSelectOfBits, "m"),
-                                       jit->module.get(), nullptr, error))
-      << error.getMessage().str();
-  std::vector<JitModule> modules;
-  modules.push_back(std::move(*jit));
-  auto objects = compileModules(modules, hostTarget(), {.verify = true}, 1);
-  ASSERT_TRUE(objects.ok()) << objects.status().message();
-  auto code = LoadedCode::load(*objects);
+  auto code = loadText(kMaskedSelectOfBits);
   ASSERT_TRUE(code.ok()) << code.status().message();
   auto* restoreSign = reinterpret_cast<void (*)(const float*, const float*, float*)>(
       (*code)->lookup("restore_sign"));
@@ -127,17 +131,7 @@ constexpr char kSineAndCosine[] = R"(
 )";
 
 TEST(Jit, a_sine_and_a_cosine_may_become_one_call) {
-  auto jit = makeModule("m", hostTarget());
-  ASSERT_TRUE(jit.ok()) << jit.status().message();
-  llvm::SMDiagnostic error;
-  ASSERT_FALSE(llvm::parseAssemblyInto(llvm::MemoryBufferRef(kSineAndCosine, "m"),
-                                       jit->module.get(), nullptr, error))
-      << error.getMessage().str();
-  std::vector<JitModule> modules;
-  modules.push_back(std::move(*jit));
-  auto objects = compileModules(modules, hostTarget(), {.verify = true}, 1);
-  ASSERT_TRUE(objects.ok()) << objects.status().message();
-  auto code = LoadedCode::load(*objects);
+  auto code = loadText(kSineAndCosine);
   ASSERT_TRUE(code.ok()) << code.status().message();
   auto* singles = reinterpret_cast<void (*)(float, float*)>((*code)->lookup("singles"));
   auto* doubles = reinterpret_cast<void (*)(double, double*)>((*code)->lookup("doubles"));
