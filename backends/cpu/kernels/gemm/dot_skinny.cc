@@ -287,12 +287,8 @@ void runDirect(RunServices& services, const GemmKernels& kernels, ElementType ty
         const int64_t first = kc * i / pieces, last = kc * (i + 1) / pieces;
         const int64_t piece = tile * pieces + i, allPieces = tiles * pieces;
         const int64_t begun = stepsAhead * piece / allPieces;
-        runs[i] = {aBegin + first * x.aStep,
-                   (k + first) * x.bStep + column,
-                   last - first,
-                   ahead + begun * x.bStep * bytes,
-                   stepsAhead * (piece + 1) / allPieces - begun,
-                   x.bStep * bytes};
+        runs[i] = {aBegin + first * x.aStep, (k + first) * x.bStep + column, last - first,
+                   ahead + begun * x.bStep * bytes, stepsAhead * (piece + 1) / allPieces - begun};
       }
       kernels.runTile(runs, pieces, a, aRow, x.aStep, x.b, x.bStep,
                       x.c + (row * x.cRow + column) * bytes, x.cRow, static_cast<int>(rowEnd - row),
@@ -724,11 +720,12 @@ bool runSkinnyDot(RunServices& services, const DotProblem& problem, const DotCho
     const int64_t bytes = kernels.elementBytes, stride = item.k + kCacheLineBytes / bytes;
     apart.emplace(services, item.m * stride * bytes);
     if (*apart) {
-      parallelFor(services, threads, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t row = item.m * begin / threads; row < item.m * end / threads; ++row) {
-          std::memcpy(apart->data() + row * stride * bytes, item.a + row * item.aRow * bytes,
-                      static_cast<size_t>(item.k * bytes));
-        }
+      const int64_t rowsOfThread = (item.m + threads - 1) / threads;
+      parallelFor(services, item.m, rowsOfThread, [&](int64_t begin, int64_t end) {
+        Matrices rows = item;
+        rows.a += begin * item.aRow * bytes;
+        rows.m = end - begin;
+        copyRows(kernels, rows, 0, item.k, stride, apart->data() + begin * stride * bytes);
       });
       job.item.a = apart->data();
       job.item.aRow = stride;

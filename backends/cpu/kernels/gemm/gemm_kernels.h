@@ -64,11 +64,10 @@ struct GemmRun {
   int64_t a;
   int64_t b;
   int64_t length;
-  // Prefetched into the second-level cache before the first step: so many pairs of cache lines, so
-  // many bytes apart.
+  // Prefetched into the second-level cache before the first step, by tiles of f32 and f64: so many
+  // pairs of cache lines, as far apart as steps of b.
   const char* ahead = nullptr;
   int64_t aheadCount = 0;
-  int64_t aheadStride = 0;
 };
 
 // A tile on operands in place: step j of a run meets a(j, r) = a[run.a + r * rowStride +

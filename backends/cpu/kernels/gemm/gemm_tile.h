@@ -218,9 +218,10 @@ void runTileOf(const GemmRun* runs, int64_t count, const void* aData, int64_t ro
   const int64_t stride3 = 3 * rowStride;
   for (int64_t i = 0; i < count; ++i) {
     const char* ahead = runs[i].ahead;
-    for (int64_t pairs = runs[i].aheadCount; pairs > 0; --pairs, ahead += runs[i].aheadStride) {
+    for (int64_t pairs = runs[i].aheadCount; pairs > 0; --pairs) {
       __builtin_prefetch(ahead, 0, 2);
       __builtin_prefetch(ahead + kCacheLineBytes, 0, 2);
+      ahead += ldb * static_cast<int64_t>(sizeof(Operand));
     }
     // Pointers to every fifth row: the processor's address modes reach those between.
     const Step* p0 = a + runs[i].a;
