@@ -136,6 +136,7 @@ class LegalityAnalysis {
           break;
         case FusionClass::kWindow:
           ++windows;
+          if (scanOf(op(member))) scan_ = llvm::cast<shlo::ReduceWindowOp>(op(member));
           break;
         default:
           if (auto transpose = llvm::dyn_cast<shlo::TransposeOp>(op(member));
@@ -155,9 +156,7 @@ class LegalityAnalysis {
     }
     if (windows > 0) {
       if (members_.size() == 1) return singleton();
-      return require(updates == 0 && reduces_.empty() && transposes == 0,
-                     "a window with an update, a reduction or a transpose") &&
-             runningReduction();
+      return require(windows == 1 && scan_, "a window is a kernel by itself") && runningReduction();
     }
     if (updates > 0) {
       return require(reduces_.empty() && transposes == 0,
@@ -193,16 +192,11 @@ class LegalityAnalysis {
   bool runningReduction() {
     double cost = 0;
     for (int member : members_) {
-      auto window = llvm::dyn_cast<shlo::ReduceWindowOp>(op(member));
-      if (!window) {
-        if (fusionClass(op(member)) != FusionClass::kElementwise) {
-          return refuse("only elementwise operations join a running reduction");
-        }
-        cost += elementCost(op(member));
-        continue;
+      if (op(member) == scan_) continue;
+      if (fusionClass(op(member)) != FusionClass::kElementwise) {
+        return refuse("only elementwise operations join a running reduction");
       }
-      if (scan_ || !scanOf(window)) return refuse("a window is a kernel by itself");
-      scan_ = window;
+      cost += elementCost(op(member));
     }
     if (const char* why = workOnScanRefusal(scan_, cost, options_.target)) return refuse(why);
     auto type = llvm::cast<mlir::RankedTensorType>(scan_->getResult(0).getType());
