@@ -1,7 +1,10 @@
 // What a running reduction reads and writes: the same for each of the ways in which one is emitted.
 #pragma once
 
+#include <optional>
+
 #include "compiler/codegen/kernel_builder.h"
+#include "compiler/codegen/reduce/reduction.h"
 #include "compiler/codegen/stages.h"
 #include "compiler/dialect/types/array_shape.h"
 
@@ -26,6 +29,21 @@ class ScanOperands {
     }
   }
   ~ScanOperands() = default;
+
+  // With as many lanes as the context.
+  Group combine(llvm::ArrayRef<Val> before, llvm::ArrayRef<Val> values) {
+    llvm::SmallVector<Val, 4> arguments(before.begin(), before.end());
+    llvm::append_range(arguments, values);
+    Group results = evaluator_.evaluateRegion(reduce_.getBody(), arguments);
+    if (results.size() != before.size()) return Group(before);
+    for (Val& result : results) result = evaluator_.splat(result, evaluator_.lanes());
+    return results;
+  }
+
+  // Of a reduction of one array: what its reducer leaves unchanged, if there is such a value.
+  std::optional<Val> neutral() {
+    return neutralValueOf(reduce_.getBody(), evaluator_.kindOf(reduce_->getResult(0)), loops_);
+  }
 
   // Stores what is computed at `index` from the reduction's `values` up to there.
   void storeAt(const MultiIndex& index, llvm::ArrayRef<Val> values) {

@@ -26,8 +26,7 @@ class ScanPartEmitter : ScanOperands {
       initial_.push_back(evaluator_.get(value, MultiIndex()));
     }
     neutral_ = initial_;
-    const ElementKind kind = evaluator_.kindOf(reduce_->getResult(0));
-    if (auto neutral = neutralValueOf(reduce_.getBody(), kind, loops_)) neutral_ = {*neutral};
+    if (auto value = neutral()) neutral_ = {*value};
   }
 
   void emit() {
@@ -135,13 +134,6 @@ class ScanPartEmitter : ScanOperands {
   }
 
   void store(const IndexExpr& at, const Group& values) { storeAt(indexOf(at), values); }
-
-  Group combine(llvm::ArrayRef<Val> before, llvm::ArrayRef<Val> values) {
-    llvm::SmallVector<Val, 4> arguments(before.begin(), before.end());
-    llvm::append_range(arguments, values);
-    Group results = evaluator_.evaluateRegion(reduce_.getBody(), arguments);
-    return results.size() == before.size() ? results : Group(before);
-  }
 
   LoopBuilder::Bounds elements(llvm::Value* begin, llvm::Value* end, int64_t step) {
     LoopBuilder::Bounds bounds;

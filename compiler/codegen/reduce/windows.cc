@@ -220,8 +220,7 @@ class ScanEmitter : ScanOperands {
 
   std::optional<Group> neutralValue() {
     if (reduce_->getNumResults() != 1) return std::nullopt;
-    const ElementKind kind = evaluator_.kindOf(reduce_->getResult(0));
-    auto value = neutralValueOf(reduce_.getBody(), kind, loops_);
+    auto value = neutral();
     if (!value) return std::nullopt;
     return Group{evaluator_.splat(*value, evaluator_.lanes())};
   }
@@ -240,15 +239,6 @@ class ScanEmitter : ScanOperands {
       values.push_back(evaluator_.splat(evaluator_.get(input, indexOf(at, i)), evaluator_.lanes()));
     }
     return values;
-  }
-
-  Group combine(llvm::ArrayRef<Val> before, llvm::ArrayRef<Val> values) {
-    llvm::SmallVector<Val, 4> arguments(before.begin(), before.end());
-    llvm::append_range(arguments, values);
-    Group results = evaluator_.evaluateRegion(reduce_.getBody(), arguments);
-    if (results.size() != before.size()) return Group(before);
-    for (Val& result : results) result = evaluator_.splat(result, evaluator_.lanes());
-    return results;
   }
 
   void store(const Position& at, const IndexExpr& i, llvm::ArrayRef<Val> values) {
