@@ -112,28 +112,24 @@ bool hasHostVectors(const TargetModel& target, mlir::Operation* op) {
   return llvm::isa<shlo::ConvolutionOp>(op) && chosen.lanes < full;
 }
 
-// Of a product of which the host has instructions, in vectors on one thread.
-constexpr double kMinNs = 200'000;
+// A product that the host computes by such instructions, or a convolution where its features are
+// side by side, long enough that waiting for it is little beside.
+bool wantsHostInstructions(const TargetModel& target, mlir::Operation* op) {
+  constexpr double kMinNs = 200'000;  // in vectors on one thread
+  return contractionNs(target, workOf(op).products) >= kMinNs && hasHostInstructions(op);
+}
 
-// A product that the host computes better, and long enough that waiting for it is little beside,
-// where the device is the host.
+// A product that the host computes better, where the device is the host.
 bool isHostProduct(const DeviceFacts& facts, const TargetModel& target, mlir::Operation* op) {
   // Without vectors the device takes several times as long.
   constexpr double kMinNsOfVectors = 50'000;
   if (!isContraction(op) || !isHostDevice(facts, target)) {
     return false;
   }
-  const double ns = contractionNs(target, workOf(op).products);
-  if (ns >= kMinNs && hasHostInstructions(op)) {
-    auto conv = llvm::dyn_cast<shlo::ConvolutionOp>(op);
-    if (!conv || hasNearFeatures(conv)) return true;
-  }
-  return ns >= kMinNsOfVectors && hasHostVectors(target, op);
-}
-
-// A convolution that becomes a product of the host's where its features are side by side.
-bool wantsNearFeatures(const TargetModel& target, mlir::Operation* op) {
-  return hasHostInstructions(op) && contractionNs(target, workOf(op).products) >= kMinNs;
+  auto conv = llvm::dyn_cast<shlo::ConvolutionOp>(op);
+  if (wantsHostInstructions(target, op) && (!conv || hasNearFeatures(conv))) return true;
+  return contractionNs(target, workOf(op).products) >= kMinNsOfVectors &&
+         hasHostVectors(target, op);
 }
 
 class OpenclCodegen final : public StagedCodegen {
@@ -229,7 +225,7 @@ void OpenclCodeGenerator::configure(PipelineOptions& options) const {
                                         isHostDevice(facts_, options.fusion.target);
   options.channelsLast = isHostDevice(facts_, options.fusion.target);
   options.wantsChannelsLast = [target = target()](mlir::Operation* op) {
-    return wantsNearFeatures(target, op);
+    return wantsHostInstructions(target, op);
   };
   options.hasKernel = [facts = facts_, target = target()](mlir::Operation* op) {
     return (facts.hasDoubles || !findDoubles(op)) && !isHostProduct(facts, target, op);
