@@ -2,14 +2,15 @@
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/target/element_kind.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace isthmus {
 namespace {
 
 bool isComplex(mlir::Value value) {
-  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
-  return type && llvm::isa<mlir::ComplexType>(type.getElementType());
+  auto kind = kindOf(value);
+  return kind && kind->isComplex();
 }
 
 // Constants, such as what surrounds a padded array, would have to be words as well.

@@ -1,6 +1,5 @@
 // Schedules of stages that are loops over results.
 #include "compiler/schedule/loop/loop_scheduler.h"
-#include "compiler/schedule/loop/complex_words.h"
 
 #include <algorithm>
 #include <functional>
@@ -11,6 +10,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
 #include "compiler/dialect/types/array_shape.h"
+#include "compiler/schedule/loop/complex_words.h"
 #include "compiler/schedule/loop/iteration.h"
 #include "compiler/schedule/loop/reduction_axes.h"
 #include "compiler/schedule/loop/row_blocks.h"
