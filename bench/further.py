@@ -94,6 +94,23 @@ def overlaps(a, b):
 X64 = {"narrow product f64"}
 
 
+def lattice_boltzmann(populations):
+    """Nine velocities on a torus: each population is relaxed, then moves by its velocity."""
+    velocities = [(0, 0), (1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1)]
+    weights = [4 / 9] + [1 / 9] * 4 + [1 / 36] * 4
+
+    def step(_, f):
+        density = f.sum(0)
+        ux, uy = (sum(v[d] * f[i] for i, v in enumerate(velocities)) / density for d in (0, 1))
+        moved = []
+        for i, (vx, vy) in enumerate(velocities):
+            along = 3 * (vx * ux + vy * uy)
+            equilibrium = weights[i] * density * (1 + along + along * along / 2 - 1.5 * (ux * ux + uy * uy))
+            moved.append(jnp.roll(f[i] - 0.6 * (f[i] - equilibrium), (vx, vy), (0, 1)))
+        return jnp.stack(moved)
+    return lax.fori_loop(0, 20, step, populations)
+
+
 def workloads():
     """Returns {name: (function, arguments)}, or a function that makes the pair."""
     f32 = np.float32
@@ -169,6 +186,8 @@ def workloads():
         "f32 to integers 1M": (lambda x: (x * 100).astype(jnp.int32), (values(1 << 20),)),
         "uint32 to bf16 1M": (lambda x: x.astype(jnp.bfloat16), (integers(1 << 20, high=1 << 30).astype(np.uint32),)),
         "sum of 4096 rows of 1024 bf16": (lambda x: x.sum(0), (typed(jnp.bfloat16, 4096, 1024),)),
+        "lattice Boltzmann 64x128": (lattice_boltzmann, (np.abs(values(9, 64, 128)) + 1,)),
+        "stacked functions 4x512x512": (lambda x: jnp.stack([jnp.exp(x), jnp.sin(x), jnp.tanh(x), x]), (values(512, 512),)),
         "300 rows stacked again": (lambda x: jnp.stack([x[i] for i in range(300)]), (values(300, 1000),)),
         "300 columns stacked": (lambda x: jnp.stack([x[:, i] for i in range(300)]), (values(300, 1000),)),
         "images to f32": (lambda x: (x.astype(jnp.float32) / 255 - .5) / .2, (image,)),

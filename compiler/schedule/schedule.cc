@@ -97,6 +97,24 @@ bool parse(llvm::StringRef text, LoopDim* dim) {
          dim->last >= dim->first;
 }
 
+// "1@8/56": loop 1, cut at 8 and 56.
+std::string textOf(const OuterCuts& cuts) {
+  std::string text = std::to_string(cuts.loop);
+  for (auto [number, at] : llvm::enumerate(cuts.at)) {
+    text += (number == 0 ? "@" : "/") + std::to_string(at);
+  }
+  return text;
+}
+
+bool parse(llvm::StringRef text, OuterCuts* cuts) {
+  auto [loop, list] = text.split('@');
+  llvm::SmallVector<llvm::StringRef, 8> parts;
+  list.split(parts, '/');
+  return parseNumber(loop, &cuts->loop) && llvm::all_of(parts, [&](llvm::StringRef part) {
+           return parseNumber(part, &cuts->at.emplace_back());
+         });
+}
+
 // "5:row:16x4"; "5:row:16x4/64" in blocks; "5:lane:1x10:16x4" where what is left of a vector has
 // lanes along rows.
 std::string textOf(const ReductionSchedule& reduction) {
@@ -319,6 +337,7 @@ void fieldsOf(LoopStage& stage, Visit& visit) {
   visit("block", stage.blockRows, stage.blockRows != none.blockRows);
   visit("lanes", stage.lanes, stage.lanes != none.lanes);
   visit("cuts", stage.cuts, !stage.cuts.empty());
+  visit("outer", stage.outerCuts, !stage.outerCuts.empty());
   visit("tails", stage.tail, stage.tail != none.tail);
   visit("tiled", stage.tiledDims, stage.tiledDims != none.tiledDims);
   visit("chunk", stage.chunk, stage.chunk != none.chunk);

@@ -26,6 +26,15 @@ struct LoopDim {
   bool operator==(const LoopDim&) const = default;
 };
 
+// Where a loop but the last is cut: pads and concatenations along it are decided outside of the
+// loops within it.
+struct OuterCuts {
+  int64_t loop = 0;
+  llvm::SmallVector<int64_t, 4> at;  // rising, without 0 and the loop's size
+
+  bool operator==(const OuterCuts&) const = default;
+};
+
 // Which elements of the results lanes and inner loops run over.
 enum class LoopOrder {
   kRows,         // lanes run along the last loop
@@ -185,8 +194,9 @@ struct LoopStage : FusedStage {
   llvm::SmallVector<LoopDim, 4> dims;  // outermost first
   LoopOrder order = LoopOrder::kRows;
   int64_t orderDim = -1;
-  int64_t blockRows = 1;               // kRowBlocks: as many as the reductions have lanes
-  llvm::SmallVector<int64_t, 4> cuts;  // of the innermost loop, its ends included
+  int64_t blockRows = 1;                      // kRowBlocks: as many as the reductions have lanes
+  llvm::SmallVector<int64_t, 4> cuts;         // of the innermost loop, its ends included
+  llvm::SmallVector<OuterCuts, 1> outerCuts;  // kRows: of other loops, outermost first
   RowTail tail = RowTail::kElements;
   int64_t tiledDims = 0;  // so many outer loops are cut into tiles of one index
   // Of the next loop to be cut (other orders than kRows: of `orderDim`). kRowBlocks: rows of a

@@ -99,7 +99,7 @@ Program softmax(int columns = 1000) {
 TEST(ScheduleText, is_read_as_it_was_written) {
   const char* text =
       "loop results=0,2 rows=1 dims=0-1:4096,2:128 order=transposed@0 block=16 lanes=16 "
-      "cuts=0,100,128 "
+      "cuts=0,100,128 outer=0@8/56/57 "
       "tails=narrow "
       "tiled=1 chunk=64 grain=3 threads=32 reduce=5:row:16x4/64,7:lane,9:lane:1x10:8x2 kept=3@5 "
       "unroll=4,11 share=2 ns=1200";
@@ -112,6 +112,7 @@ TEST(ScheduleText, is_read_as_it_was_written) {
   EXPECT_EQ(loop->reductions[0], (ReductionSchedule{5, ReductionStrategy::kRow, 16, 4, 1, 1, 64}));
   EXPECT_EQ(loop->reductions[2], (ReductionSchedule{9, ReductionStrategy::kLane, 1, 10, 8, 2}));
   EXPECT_EQ(loop->kept[0], (KeptRow{3, 5}));
+  EXPECT_EQ(loop->outerCuts[0], (OuterCuts{0, {8, 56, 57}}));
   const char* scatter = "scatter results=0 lanes=8 tiles=window@1:4x256 ns=10";
   EXPECT_EQ(toString(*parseStageSchedule(scatter)), scatter);
   const char* scan =
@@ -274,6 +275,34 @@ TEST(ChooseSchedule, reduces_no_blocks_where_other_rows_are_read) {
                    "%t = stablehlo.reverse %s, dims = [0] : tensor<64xf32>\n"
                    "%y = stablehlo.add %s, %t : tensor<64xf32>");
   EXPECT_THAT(reversed.schedule(vectorCpu()), ::testing::Not(HasSubstr("blocks")));
+}
+
+// Of what is concatenated or padded along an outer loop, no element computes more than its own
+// part.
+TEST(ChooseSchedule, cuts_outer_loops_between_parts) {
+  auto rolled = [](int rows) {
+    const std::string type = "tensor<" + std::to_string(rows) + "x500xf32>";
+    const std::string most = "tensor<" + std::to_string(rows - 3) + "x500xf32>";
+    const std::string n = std::to_string(rows), m = std::to_string(rows - 3);
+    return Program(type, type,
+                   "%e = stablehlo.exponential %x : " + type + "\n%a = stablehlo.slice %e [" + m +
+                       ":" + n + ", 0:500] : (" + type +
+                       ") -> tensor<3x500xf32>\n%b = stablehlo.slice %e [0:" + m + ", 0:500] : (" +
+                       type + ") -> " + most +
+                       "\n%y = stablehlo.concatenate %a, %b, dim = 0 : (tensor<3x500xf32>, " +
+                       most + ") -> " + type);
+  };
+  const TargetModel target = vectorCpu();
+  Program large = rolled(600);
+  EXPECT_THAT(large.schedule(target), HasSubstr("dims=0:600,1:500 lanes=16 cuts=0,500 outer=0@3 "));
+  // A little time is not worth another loop's compilation.
+  EXPECT_THAT(rolled(20).schedule(target), ::testing::Not(HasSubstr("outer")));
+  const std::string loops = "loop results=0 dims=0:600,1:500 lanes=16 cuts=0,500 chunk=500 outer=";
+  EXPECT_EQ(large.problemWith(loops + "0@3/599", target), "");
+  for (const char* wrong : {"0@0", "0@600", "0@5/5", "0@7/3", "0@1,0@2", "-1@3"}) {
+    EXPECT_THAT(large.problemWith(loops + wrong, target), HasSubstr("outer cuts must")) << wrong;
+  }
+  EXPECT_THAT(large.problemWith(loops + "1@3", target), HasSubstr("without the last"));
 }
 
 TEST(ChooseSchedule, computes_ends_of_rows_twice_where_no_result_overwrites_an_operand) {

@@ -1,6 +1,7 @@
 // What an edited schedule may say.
 #include <algorithm>
 #include <concepts>
+#include <functional>
 #include <type_traits>
 
 #include "compiler/cost/op_cost.h"
@@ -211,6 +212,26 @@ class StageVerifier {
     return {};
   }
 
+  Status checkOuterCuts() const {
+    if (!stage_.outerCuts.empty() && stage_.order != LoopOrder::kRows) {
+      return wrong("only loops over rows have outer cuts");
+    }
+    int64_t next = 0;
+    for (const OuterCuts& cuts : stage_.outerCuts) {
+      if (cuts.loop < next || cuts.loop + 1 >= static_cast<int64_t>(stage_.dims.size())) {
+        return wrong("outer cuts must be of loops in their order, without the last");
+      }
+      next = cuts.loop + 1;
+      const bool rises = std::adjacent_find(cuts.at.begin(), cuts.at.end(),
+                                            std::greater_equal<>()) == cuts.at.end();
+      if (cuts.at.empty() || !rises || cuts.at.front() <= 0 ||
+          cuts.at.back() >= stage_.dims[cuts.loop].size) {
+        return wrong("outer cuts must rise inside of their loop of ", stage_.dims[cuts.loop].size);
+      }
+    }
+    return {};
+  }
+
   bool accumulates() const {
     return llvm::any_of(stage_.reductions, [](const ReductionSchedule& reduction) {
       return reduction.strategy == ReductionStrategy::kAccumulate;
@@ -314,6 +335,7 @@ Status StageVerifier<LoopStage>::checkOwn() const {
   ISTHMUS_RETURN_IF_ERROR(checkDims());
   ISTHMUS_RETURN_IF_ERROR(checkOrder());
   ISTHMUS_RETURN_IF_ERROR(checkTiles());
+  ISTHMUS_RETURN_IF_ERROR(checkOuterCuts());
   if (!stage_.rowResults.empty() &&
       (!finishesRows(stage_) || stage_.dims.back().first != chosen_.dims.back().first)) {
     return wrong("results of rows need whole rows");

@@ -347,6 +347,19 @@ def test_computed_pieces_in_chunks_of_a_row(ours, first, second):
     np.testing.assert_allclose(run(*jax.device_put((a, b, c), ours)), wanted, rtol=1e-4)
 
 
+def test_parts_along_outer_dimensions(both):
+    """Each stretch of an outer loop computes the part that it has, whether threads begin within it or not."""
+    x = np.random.default_rng(0).standard_normal((5, 47, 213), np.float32)
+
+    def parts(x):
+        stacked = jnp.stack([jnp.exp(x[0]), jnp.roll(x[1] * x[2], (3, -2), (0, 1)), jnp.pad(x[3, 2:-1], ((1, 2), (0, 0)))])
+        shifted = jnp.concatenate([x[:, -2:] * 2, jnp.abs(x[:, :-2])], 1)
+        return stacked, shifted, jnp.roll(jnp.roll(jnp.sqrt(jnp.abs(x)), 2, 0), -46, 1) - x, jnp.pad(x * x, ((1, 0), (2, 3), (0, 0)))
+
+    for one, other in zip(*both(parts, np.tile(x, (1, 4, 1)))):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
 def test_pieces_in_blocks_of_rows(both):
     """Blocks beside the first row, which is read from another place, once wrote that row again."""
     x = np.random.default_rng(0).standard_normal((40, 96), np.float32)

@@ -2,6 +2,7 @@
 #include "compiler/codegen/loop/loop_kernel.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/codegen/target/group_threads.h"
 #include "compiler/dialect/dialect.h"
@@ -148,16 +149,17 @@ LoopKernel::Stretch LoopKernel::stretchOf(size_t piece, llvm::Value* lo, llvm::V
       stage_.chunk % lanes() == 0 && (stage_.cuts.size() == 2 || stage_.cutsBetween(lanes()));
   stretch.hasTail = lanes() > 1 && (!wholeChunks || (stretch.to - stretch.from) % lanes() != 0);
   if (isConstant) {
-    int64_t length = llvm::cast<llvm::ConstantInt>(stretch.stop)->getSExtValue() -
-                     llvm::cast<llvm::ConstantInt>(stretch.start)->getSExtValue();
-    stretch.hasTail = lanes() > 1 && length % lanes() != 0;
+    const int64_t start = llvm::cast<llvm::ConstantInt>(stretch.start)->getSExtValue();
+    const int64_t stop = llvm::cast<llvm::ConstantInt>(stretch.stop)->getSExtValue();
+    stretch.stop = loops_.i64(std::max(start, stop));
+    stretch.hasTail = lanes() > 1 && (stop - start) % lanes() != 0;
   }
   stretch.middle = stretch.stop;
   if (stretch.hasTail) {
     llvm::IRBuilder<>& b = loops_.here();
     // A stretch outside of this chunk has no elements: a negative length, rounded to whole vectors,
     // would be a tail of elements that belong to others.
-    if (stage_.cuts.size() > 2) {
+    if (stage_.cuts.size() > 2 && !isConstant) {
       stretch.stop = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, stretch.stop, stretch.start);
     }
     llvm::Value* length = b.CreateSub(stretch.stop, stretch.start);
@@ -255,12 +257,45 @@ void LoopKernel::forGroupColumns(llvm::Value* lo, llvm::Value* hi,
 
 void LoopKernel::emitLoops(size_t loop, const Position& at, llvm::Value* lo, llvm::Value* hi) {
   if (loop + 1 == dims().size()) return emitLastLoop(at, lo, hi);
-  loops_.loop(0, dims()[loop].size, 1, {}, [&](const IndexExpr& i, const Values&) {
-    Position inner = at;
-    inner.push_back(i);
-    emitLoops(loop + 1, inner, lo, hi);
-    return Values();
+  forStretches(loop, [&](int64_t from, int64_t to) {
+    loops_.loop(from, to, 1, {}, [&](const IndexExpr& i, const Values&) {
+      Position inner = at;
+      inner.push_back(i);
+      emitLoops(loop + 1, inner, lo, hi);
+      return Values();
+    });
   });
+}
+
+void LoopKernel::forStretches(size_t loop, llvm::function_ref<void(int64_t, int64_t)> body) {
+  int64_t from = 0;
+  for (const OuterCuts& cuts : stage_.outerCuts) {
+    if (cuts.loop != static_cast<int64_t>(loop)) continue;
+    for (int64_t at : cuts.at) body(std::exchange(from, at), at);
+  }
+  body(from, dims()[loop].size);
+}
+
+void LoopKernel::withinStretches(size_t loop, Position& at, llvm::function_ref<void()> body) {
+  if (loop == at.size()) return body();
+  const IndexExpr whole = at[loop];
+  forStretches(loop, [&](int64_t from, int64_t to) {
+    const Range range = rangeOf(whole, 1);
+    if (range.lo >= to || range.hi < from) return;
+    if (range.lo >= from && range.hi < to) return withinStretches(loop + 1, at, body);
+    llvm::Value* index = loops_.uniformPart(whole);
+    llvm::IRBuilder<>& b = loops_.here();
+    llvm::Value* isInside =
+        b.CreateICmpULT(b.CreateSub(index, loops_.i64(from)), loops_.i64(to - from));
+    loops_.branch(isInside, {}, [&] {
+      at[loop] = to - from == 1
+                     ? IndexExpr(from)
+                     : IndexExpr::of(loops_.makeSymbol(index, loops_.current(), {from, to - 1}));
+      withinStretches(loop + 1, at, body);
+      return Values();
+    });
+  });
+  at[loop] = whole;
 }
 
 // One piece: an index of each tiled loop, and a chunk of the last one.
@@ -291,9 +326,11 @@ void LoopKernel::emitTile(const IndexExpr& piece) {
     at[g] = remainder;
     rest = quotient;
   }
-  if (tiled < dims().size()) return emitLoops(tiled, at, lo, hi);
-  evaluator_.setLanes(1);
-  emitElement(at);
+  withinStretches(0, at, [&] {
+    if (tiled < dims().size()) return emitLoops(tiled, at, lo, hi);
+    evaluator_.setLanes(1);
+    emitElement(at);
+  });
 }
 
 std::pair<llvm::Value*, llvm::Value*> LoopKernel::piecesOfTiles() {

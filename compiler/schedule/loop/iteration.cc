@@ -134,8 +134,6 @@ bool findReduction(mlir::Value value, int64_t d, Visit visit, Seen& seen) {
 // `offset`: the loop variable plus it is the index along `d` of `value`.
 void collectCuts(mlir::Value value, int64_t d, int64_t offset, Seen& seen,
                  llvm::SmallVectorImpl<int64_t>& cuts) {
-  // Code size: each stretch between cuts is a loop of its own.
-  constexpr size_t kMaxCuts = 16;
   if (!seen.insert(value, d) || cuts.size() > kMaxCuts) return;
   mlir::Operation* op = value.getDefiningOp();
   if (!op) return;
@@ -286,7 +284,7 @@ bool isElementwise(mlir::Operation* op) {
   return fusionClass(op) == FusionClass::kElementwise && !mlir::isa<shlo::BitcastConvertOp>(op);
 }
 
-llvm::SmallVector<int64_t, 4> cutsAlong(mlir::Value value, int64_t dim) {
+llvm::SmallVector<int64_t, 4> cutsAlong(mlir::Value value, int64_t dim, size_t most) {
   Seen seen;
   llvm::SmallVector<int64_t, 4> cuts;
   collectCuts(value, dim, 0, seen, cuts);
@@ -294,8 +292,7 @@ llvm::SmallVector<int64_t, 4> cutsAlong(mlir::Value value, int64_t dim) {
   llvm::erase_if(cuts, [&](int64_t cut) { return cut <= 0 || cut >= size; });
   llvm::sort(cuts);
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  // Beyond a few, the code grows too much; lanes then decide for themselves.
-  if (cuts.size() > 6) cuts.clear();
+  if (cuts.size() > most) cuts.clear();
   return cuts;
 }
 

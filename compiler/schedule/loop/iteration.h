@@ -28,8 +28,10 @@ void reductionsAlong(mlir::Value value, int64_t dim, llvm::DenseSet<mlir::Operat
 bool isElementwise(mlir::Operation* op);
 
 // Where the loop over dimension `dim` of `value` (of `size`) should be cut so that pads and
-// concatenations along it are decided outside of the vector loop. Without 0 and the size, sorted.
-llvm::SmallVector<int64_t, 4> cutsAlong(mlir::Value value, int64_t dim);
+// concatenations along it are decided outside of the loop's body. Without 0 and the size, sorted;
+// none where there are more than `most`, up to kMaxCuts.
+inline constexpr size_t kMaxCuts = 16;
+llvm::SmallVector<int64_t, 4> cutsAlong(mlir::Value value, int64_t dim, size_t most);
 
 // The dimension of `value` along which some operand of the fusion is contiguous, where that is not
 // `lanesDim` although the operand varies along it: reading it along the lanes would be a transposed

@@ -37,6 +37,7 @@ class LoopScheduler {
   void chooseDims();
   void chooseLanes();
   void chooseCuts();
+  void chooseOuterCuts();
   bool chooseInterleaving();
   bool chooseTransposition();
   bool chooseRowBlocks();
@@ -202,6 +203,8 @@ void LoopScheduler::chooseLanes() {
 }
 
 void LoopScheduler::chooseCuts() {
+  // Code size: each stretch is a loop of its own. Beyond a few, lanes decide for themselves.
+  constexpr size_t kFewCuts = 6;
   const LoopDim& last = stage_.dims.back();
   if (stage_.order == LoopOrder::kInterleaved) {
     stage_.cuts = {0, stage_.dims[stage_.orderDim].size};
@@ -211,12 +214,44 @@ void LoopScheduler::chooseCuts() {
   if (last.first == last.last) {
     for (size_t r = 0; r < roots_.size(); ++r) {
       if (roots_[r].shapedLike) continue;
-      llvm::append_range(stage_.cuts, cutsAlong(roots_[r].value, spaces_[r][last.last]));
+      llvm::append_range(stage_.cuts, cutsAlong(roots_[r].value, spaces_[r][last.last], kFewCuts));
     }
   }
   stage_.cuts.push_back(last.size);
   llvm::sort(stage_.cuts);
   stage_.cuts.erase(std::unique(stage_.cuts.begin(), stage_.cuts.end()), stage_.cuts.end());
+}
+
+// Where pads and concatenations along an outer loop are decided within it, all that they choose
+// from is computed for each element. A stretch of the loop has the part that it needs.
+void LoopScheduler::chooseOuterCuts() {
+  constexpr double kMinNs = 20'000;         // further code has to be worth its compilation
+  constexpr int64_t kMaxStretches = 32;     // of all loops, one within the other
+  constexpr int64_t kMaxOperations = 4096;  // of all bodies, if each had the whole fusion's
+  if (target_.device != DeviceKind::kCpu || stage_.order != LoopOrder::kRows ||
+      stage_.groupThreads > 1 || stage_.ns < kMinNs ||
+      stage_.dims.back().size < static_cast<int64_t>(stage_.lanes)) {
+    return;
+  }
+  mlir::Block& body = fusion_.getBody().front();
+  if (!body.getOps<shlo::ReduceOp>().empty()) return;
+  const auto operations = static_cast<int64_t>(numbers_.size() * (stage_.cuts.size() - 1));
+  int64_t stretches = 1;
+  for (size_t g = 0; g + 1 < stage_.dims.size(); ++g) {
+    const LoopDim& dim = stage_.dims[g];
+    if (dim.first != dim.last) continue;
+    OuterCuts cuts{static_cast<int64_t>(g), {}};
+    for (size_t r = 0; r < roots_.size(); ++r) {
+      if (roots_[r].shapedLike) continue;
+      llvm::append_range(cuts.at, cutsAlong(roots_[r].value, spaces_[r][dim.last], kMaxCuts));
+    }
+    llvm::sort(cuts.at);
+    cuts.at.erase(std::unique(cuts.at.begin(), cuts.at.end()), cuts.at.end());
+    const int64_t more = stretches * (static_cast<int64_t>(cuts.at.size()) + 1);
+    if (cuts.at.empty() || more > kMaxStretches || more * operations > kMaxOperations) continue;
+    stretches = more;
+    stage_.outerCuts.push_back(std::move(cuts));
+  }
 }
 
 bool LoopScheduler::hasTails() const {
@@ -715,6 +750,7 @@ void LoopScheduler::run() {
   chooseReductions();
   chooseVectors();
   chooseTail();
+  chooseOuterCuts();
 }
 
 // A core reorders so many instructions. Where an element takes more, of which each waits for the
