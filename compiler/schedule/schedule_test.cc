@@ -698,6 +698,33 @@ TEST(VerifySchedule, wants_every_reduction_scheduled) {
               HasSubstr("out of range"));
 }
 
+// Threads share a large block, by parts of its outermost dimension.
+TEST(ChooseSchedule, cuts_updates_of_large_slices_into_tiles) {
+  auto updated = [](int rows) {
+    const std::string block = "tensor<" + std::to_string(rows) + "x498xf32>";
+    return Program("tensor<600x500xf32>", "tensor<600x500xf32>",
+                   "%i = stablehlo.constant dense<1> : tensor<i32>\n"
+                   "%s = stablehlo.slice %x [1:" +
+                       std::to_string(rows + 1) + ", 1:499] : (tensor<600x500xf32>) -> " + block +
+                       "\n%e = stablehlo.exponential %s : " + block +
+                       "\n%y = stablehlo.dynamic_update_slice %x, %e, %i, %i : "
+                       "(tensor<600x500xf32>, " +
+                       block + ", tensor<i32>, tensor<i32>) -> tensor<600x500xf32>");
+  };
+  auto scheduleOf = [&](int rows, const TargetModel& target) {
+    Program program = updated(rows);
+    StatusOr<KernelSchedule> schedule = chooseSchedule(program.fusion(), target);
+    EXPECT_TRUE(schedule.ok()) << schedule.status().message();
+    return toString(schedule->stages.back());
+  };
+  EXPECT_THAT(scheduleOf(598, vectorCpu()),
+              HasSubstr("update_slice results=0 lanes=16 tiles=window@0:60x10 share="));
+  EXPECT_THAT(scheduleOf(2, vectorCpu()), ::testing::Not(HasSubstr("tiles")));
+  // Of a GPU, a thread has an element.
+  EXPECT_THAT(scheduleOf(598, gpuTarget("spirv64-unknown-unknown")),
+              HasSubstr("tiles=indices@-1:297804x1"));
+}
+
 // A row is updated by the sum of another array: no loop over results asks for it.
 TEST(ChooseSchedule, schedules_reductions_inside_of_updates) {
   Program update(R"(

@@ -347,6 +347,22 @@ def test_computed_pieces_in_chunks_of_a_row(ours, first, second):
     np.testing.assert_allclose(run(*jax.device_put((a, b, c), ours)), wanted, rtol=1e-4)
 
 
+@pytest.mark.parametrize("shape", [(7, 9), (61, 127), (700, 633)], ids=str)
+def test_updates_of_slices_at_known_places(both, shape):
+    """Of what is there, of what lies beside it, and of rows and columns alone; donated or not."""
+    x = np.random.default_rng(0).standard_normal(shape, np.float32)
+
+    def update(x):
+        inner = x.at[1:-1, 1:-1].add(0.1 * (x[2:, 1:-1] + x[:-2, 1:-1] - 2 * x[1:-1, 1:-1]))
+        edges = inner.at[0].set(0).at[-1].multiply(2).at[:, 0].set(inner[:, 1]).at[2, 3].add(5).at[:, -1].max(x[:, 0])
+        return inner * 2, edges, jnp.zeros_like(x).at[1:3, 2:-2].set(jnp.exp(x[1:3, 2:-2])), x.at[:-1].subtract(x[1:]).at[1:].min(0.5)
+
+    for one, other in zip(*both(update, x)):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
+    ours, theirs = both(lambda x: jax.jit(lambda x: x.at[1:].add(jnp.sin(x[1:])), donate_argnums=0)(x + 1), x)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
+
+
 def test_parts_along_outer_dimensions(both):
     """Each stretch of an outer loop computes the part that it has, whether threads begin within it or not."""
     x = np.random.default_rng(0).standard_normal((5, 47, 213), np.float32)

@@ -1,6 +1,8 @@
 // Loops over all of an index space, or the tiles of one of its dimensions.
 #include "compiler/codegen/loop/loop_nest.h"
 
+#include <algorithm>
+
 #include "compiler/codegen/target/group_threads.h"
 
 namespace isthmus::codegen {
@@ -31,11 +33,30 @@ class LoopNest {
     int64_t vectorEnd = sizes_[d] / step * step;
     loop(d, 0, vectorEnd, step, at);
     // Only the last tile can have a rest.
-    loop(d, vectorEnd, sizes_[d], 1, at);
+    loop(d, narrowVectors(d, vectorEnd, at), sizes_[d], 1, at);
     evaluator_.setLanes(1);
   }
 
  private:
+  // What is left of a row by vectors of half as many lanes, and so on, where single elements would
+  // take longer than all vectors before. Returns where they end.
+  int64_t narrowVectors(size_t d, int64_t from, const Position& at) {
+    const int64_t rest = sizes_[d] - from;
+    if (d + 1 != sizes_.size() || tiled_.dim == static_cast<int64_t>(d) ||
+        rest <= std::max<int64_t>(1, from / lanes_ / 2)) {
+      return from;
+    }
+    for (int64_t width = lanes_ / 2; width > 1; width /= 2) {
+      if (sizes_[d] - from < width) continue;
+      Position inner = at;
+      inner.emplace_back(from).laneStride = 1;
+      evaluator_.setLanes(static_cast<unsigned>(width));
+      body_(inner);
+      from += width;
+    }
+    return from;
+  }
+
   void loop(size_t d, int64_t from, int64_t to, int64_t by, const Position& at) {
     if (from == to) return;
     auto run = [&](const IndexExpr& i, const Values&) {

@@ -18,8 +18,8 @@ struct TiledDim {
 // into tiles.
 TiledDim tiledDimOf(KernelBuilder& kernel, const WholeStage& stage, TileSpace space, int64_t size);
 
-// Loops over all of `sizes`, or the tiles of one of them, the last in steps of `lanes` with a
-// scalar rest.
+// Loops over all of `sizes`, or the tiles of one of them, the last in steps of `lanes`, of which
+// the rest has fewer.
 void loopNest(KernelBuilder& kernel, llvm::ArrayRef<int64_t> sizes, unsigned lanes,
               const std::function<void(llvm::ArrayRef<IndexExpr>)>& body,
               const TiledDim& tiled = {});

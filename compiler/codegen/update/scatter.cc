@@ -247,15 +247,23 @@ void emitUpdateSlice(KernelBuilder& kernel, ir::FusionOp fusion, const UpdateSta
                                                      evaluator.kindOf(start), 0, last, true));
   }
   if (block.getNumElements() == 0) return;
-  loopNest(kernel, block.getShape(), stage.lanes, [&](llvm::ArrayRef<IndexExpr> at) {
-    MultiIndex from, into;
-    for (size_t d = 0; d < at.size(); ++d) {
-      from.dims.push_back(at[d]);
-      into.dims.push_back(evaluator.addIndex(at[d], starts[d]));
+  auto updateAt = [&](const MultiIndex& from) {
+    MultiIndex into;
+    for (size_t d = 0; d < starts.size(); ++d) {
+      into.dims.push_back(evaluator.addIndex(from.dims[d], starts[d]));
     }
     evaluator.store(base, kind, evaluator.linearize(into, to),
                     evaluator.get(update.getUpdate(), from));
-  });
+  };
+  if (stage.tileSpace == TileSpace::kIndices) return forUpdates(kernel, stage, block, updateAt);
+  const TiledDim tiled = tiledDimOf(kernel, stage, TileSpace::kWindow,
+                                    stage.tileDim >= 0 ? block.getDimSize(stage.tileDim) : 1);
+  auto updateInLoops = [&](llvm::ArrayRef<IndexExpr> at) {
+    MultiIndex from;
+    from.dims.assign(at.begin(), at.end());
+    updateAt(from);
+  };
+  loopNest(kernel, block.getShape(), stage.lanes, updateInLoops, tiled);
 }
 
 }  // namespace isthmus::codegen

@@ -1,12 +1,42 @@
 #include "compiler/dialect/facts/update_slice.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/Matchers.h"
+
 namespace isthmus {
 
+namespace {
+
+// Whether a block at `start` lies from `begin` on, with both known.
+bool beginsAt(mlir::Value start, int64_t last, int64_t begin) {
+  mlir::DenseIntElementsAttr known;
+  if (!mlir::matchPattern(start, mlir::m_Constant(&known))) return last == 0;
+  // A block that would stick out is moved.
+  const llvm::APInt value = *known.value_begin<llvm::APInt>();
+  const bool isSigned = !mlir::cast<mlir::IntegerType>(known.getElementType()).isUnsigned();
+  if (isSigned && value.isNegative()) return begin == 0;
+  return begin == static_cast<int64_t>(value.getLimitedValue(static_cast<uint64_t>(last)));
+}
+
+}  // namespace
+
 bool readsUpdatedPlace(shlo::DynamicUpdateSliceOp update, mlir::OpOperand& use) {
+  const llvm::ArrayRef<int64_t> size = update.getUpdate().getType().getShape();
+  if (auto slice = mlir::dyn_cast<shlo::SliceOp>(use.getOwner())) {
+    if (slice.getType().getShape() != size) return false;
+    const llvm::ArrayRef<int64_t> whole = update.getType().getShape();
+    for (auto [d, start] : llvm::enumerate(update.getStartIndices())) {
+      if ((slice.getStrides()[d] != 1 && size[d] > 1) ||
+          !beginsAt(start, whole[d] - size[d], slice.getStartIndices()[d])) {
+        return false;
+      }
+    }
+    return true;
+  }
   auto slice = mlir::dyn_cast<shlo::DynamicSliceOp>(use.getOwner());
   return slice && use.getOperandNumber() == 0 &&
          llvm::equal(slice.getStartIndices(), update.getStartIndices()) &&
-         slice.getType().getShape() == update.getUpdate().getType().getShape();
+         slice.getType().getShape() == size;
 }
 
 }  // namespace isthmus

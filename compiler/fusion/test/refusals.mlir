@@ -41,6 +41,35 @@ func.func @reads_itself(%x: tensor<4096xf32>, %i: tensor<i32>) -> tensor<4096xf3
   return %y : tensor<4096xf32>
 }
 
+// Both begin at 3, where the update is moved to since it would stick out at 9.
+// CHECK-LABEL: @reads_itself_at_a_known_place
+// CHECK: isthmus.fusion
+// CHECK: stablehlo.slice
+// CHECK-NOT: isthmus.fusion
+// CHECK: dynamic_update_slice
+func.func @reads_itself_at_a_known_place(%x: tensor<4096xf32>) -> tensor<4096xf32> {
+  %i = stablehlo.constant dense<9> : tensor<i32>
+  %h = stablehlo.constant dense<0.5> : tensor<4093xf32>
+  %s = stablehlo.slice %x [3:4096] : (tensor<4096xf32>) -> tensor<4093xf32>
+  %u = stablehlo.multiply %s, %h : tensor<4093xf32>
+  %y = stablehlo.dynamic_update_slice %x, %u, %i : (tensor<4096xf32>, tensor<4093xf32>, tensor<i32>) -> tensor<4096xf32>
+  return %y : tensor<4096xf32>
+}
+
+// CHECK-LABEL: @reads_beside_a_known_place
+// CHECK: isthmus.fusion
+// CHECK: stablehlo.slice
+// CHECK: isthmus.fusion
+// CHECK: dynamic_update_slice
+func.func @reads_beside_a_known_place(%x: tensor<4096xf32>) -> tensor<4096xf32> {
+  %i = stablehlo.constant dense<2> : tensor<i32>
+  %h = stablehlo.constant dense<0.5> : tensor<4093xf32>
+  %s = stablehlo.slice %x [3:4096] : (tensor<4096xf32>) -> tensor<4093xf32>
+  %u = stablehlo.multiply %s, %h : tensor<4093xf32>
+  %y = stablehlo.dynamic_update_slice %x, %u, %i : (tensor<4096xf32>, tensor<4093xf32>, tensor<i32>) -> tensor<4096xf32>
+  return %y : tensor<4096xf32>
+}
+
 // CHECK-LABEL: @updates_by_another_part
 // CHECK: isthmus.fusion
 // CHECK-NEXT: bb0

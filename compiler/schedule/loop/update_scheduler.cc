@@ -137,10 +137,22 @@ void scheduleScatter(ir::FusionOp fusion, const TargetModel& target, UpdateStage
 void scheduleUpdateSlice(ir::FusionOp fusion, const TargetModel& target, UpdateStage* stage) {
   auto update = mlir::cast<shlo::DynamicUpdateSliceOp>(wholeOpOf(fusion, *stage));
   auto block = tensorTypeOf(update.getUpdate());
-  if (block.getRank() > 0) {
-    stage->lanes = lanesFor(target, update.getUpdate(), block.getDimSize(block.getRank() - 1));
-  }
   stage->ns = kernelNs(target, fusion, {update.getUpdate()});
+  if (block.getRank() == 0) return;
+  const int64_t last = block.getRank() - 1;
+  stage->lanes = lanesFor(target, update.getUpdate(), block.getDimSize(last));
+  if (target.device == DeviceKind::kGpu) return tileByUpdates(stage, block, target);
+  // Constant bounds are better than tiles for one thread.
+  if (stage->ns < target.parallelNs) return;
+  // Parts of the outermost dimension that there are enough of: each is the longest run of memory.
+  int64_t innerBytes = computeBits(update.getUpdate()) / 8 * block.getNumElements();
+  for (int64_t d = 0; d <= last && innerBytes > 0; ++d) {
+    innerBytes /= block.getDimSize(d);
+    auto least = static_cast<int64_t>(llvm::divideCeil(target.minTileBytes, innerBytes));
+    if (d == last) least = static_cast<int64_t>(llvm::alignTo(least, stage->lanes));
+    tileBy(stage, TileSpace::kWindow, d, block.getDimSize(d), std::max<int64_t>(1, least),
+           target.maxScatterTiles);
+  }
 }
 
 void scheduleSelectAndScatter(ir::FusionOp fusion, const TargetModel& target, UpdateStage* stage) {
