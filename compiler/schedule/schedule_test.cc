@@ -698,6 +698,30 @@ TEST(VerifySchedule, wants_every_reduction_scheduled) {
               HasSubstr("out of range"));
 }
 
+// Of eight values side by side, each element computes its own: that is a short row's work, whatever
+// all of them take.
+TEST(ChooseSchedule, interleaves_what_is_stacked_last) {
+  std::string body, pieces, types;
+  for (int piece = 0; piece < 8; ++piece) {
+    const std::string p = std::to_string(piece);
+    std::string value = "%x";
+    for (int step = 0; step < 12; ++step) {
+      const std::string next = "%p" + p + "_" + std::to_string(step);
+      body += next + " = stablehlo." + (step % 2 ? "sine" : "cosine") + " " + value +
+              " : tensor<512x64xf32>\n";
+      value = next;
+    }
+    body += "%q" + p + " = stablehlo.reshape " + value +
+            " : (tensor<512x64xf32>) -> tensor<512x64x1xf32>\n";
+    pieces += (piece ? ", %q" : "%q") + p;
+    types += piece ? ", tensor<512x64x1xf32>" : "tensor<512x64x1xf32>";
+  }
+  Program stacked("tensor<512x64xf32>", "tensor<512x64x8xf32>",
+                  body + "%y = stablehlo.concatenate " + pieces + ", dim = 2 : (" + types +
+                      ") -> tensor<512x64x8xf32>");
+  EXPECT_THAT(stacked.schedule(vectorCpu()), HasSubstr("order=interleaved@"));
+}
+
 // Threads share a large block, by parts of its outermost dimension.
 TEST(ChooseSchedule, cuts_updates_of_large_slices_into_tiles) {
   auto updated = [](int rows) {

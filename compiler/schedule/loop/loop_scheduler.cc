@@ -144,7 +144,8 @@ bool LoopScheduler::chooseInterleaving() {
     elements *= stage_.dims[--inner].size;
   }
   if (inner == stage_.dims.size() || stage_.dims[inner - 1].size < lanes) return false;
-  int64_t ops = 0;
+  double ops = 0;
+  const auto all = static_cast<double>(this->elements());
   for (mlir::Operation& op : fusion_.getBody().front()) {
     int64_t steps = 1;
     if (auto reduce = mlir::dyn_cast<shlo::ReduceOp>(op)) {
@@ -156,9 +157,13 @@ bool LoopScheduler::chooseInterleaving() {
                    op)) {
       return false;
     }
-    ops += steps;
+    // What has fewer elements than the results is asked for fewer times: of what is concatenated
+    // along the elements, each has its own.
+    const double share =
+        op.getNumResults() == 0 ? 1 : std::min(1.0, elementCount(op.getResult(0).getType()) / all);
+    ops += static_cast<double>(steps) * std::max(1.0, share * static_cast<double>(elements));
   }
-  if (ops * elements > target_.maxUnrolledOps || lanesMeetRowReductionAlong(inner - 1)) {
+  if (ops > static_cast<double>(target_.maxUnrolledOps) || lanesMeetRowReductionAlong(inner - 1)) {
     return false;
   }
   stage_.order = LoopOrder::kInterleaved;
