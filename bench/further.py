@@ -188,6 +188,12 @@ def workloads():
         "sum of 4096 rows of 1024 bf16": (lambda x: x.sum(0), (typed(jnp.bfloat16, 4096, 1024),)),
         "lattice Boltzmann 64x128": (lattice_boltzmann, (np.abs(values(9, 64, 128)) + 1,)),
         "stacked functions 4x512x512": (lambda x: jnp.stack([jnp.exp(x), jnp.sin(x), jnp.tanh(x), x]), (values(512, 512),)),
+        "images blurred 5x5": (jax.vmap(functools.partial(jax.scipy.signal.convolve2d, mode="same"), (0, None)),
+                               (values(8, 128, 128), values(5, 5))),
+        "signal filtered by 101": (functools.partial(jnp.convolve, mode="same"), (values(100_000), values(101))),
+        "colours blurred 11x11": (lambda x, k: lax.conv_general_dilated(
+            x, jnp.broadcast_to(k[:, :, None, None], (11, 11, 1, 3)), (1, 1), "VALID", feature_group_count=3,
+            dimension_numbers=("NHWC", "HWIO", "NHWC")), (values(8, 128, 128, 3), values(11, 11))),
         "300 rows stacked again": (lambda x: jnp.stack([x[i] for i in range(300)]), (values(300, 1000),)),
         "300 columns stacked": (lambda x: jnp.stack([x[:, i] for i in range(300)]), (values(300, 1000),)),
         "images to f32": (lambda x: (x.astype(jnp.float32) / 255 - .5) / .2, (image,)),

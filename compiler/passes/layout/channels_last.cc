@@ -369,6 +369,14 @@ struct ChannelsLastPass : impl::ChannelsLastPassBase<ChannelsLastPass> {
     }
     // Copies have replaced operations, and arrays are no longer transposed.
     getOperation().walk([](mlir::Block* block) { eraseDead(*block); });
+    // Of images of one channel there is nothing to move.
+    getOperation().walk([](shlo::TransposeOp op) {
+      if (!keepsElements(op.getOperand().getType().getShape(), op.getPermutation())) return;
+      mlir::OpBuilder builder(op);
+      op.replaceAllUsesWith(
+          shlo::ReshapeOp::create(builder, op.getLoc(), op.getType(), op.getOperand()).getResult());
+      op.erase();
+    });
   }
 
   TargetModel target_;

@@ -27,4 +27,13 @@ inline mlir::RankedTensorType permuted(mlir::Type array, llvm::ArrayRef<int64_t>
   return mlir::RankedTensorType::get(shape, type.getElementType());
 }
 
+// Whether no elements change their order: only dimensions of size 1 move.
+inline bool keepsElements(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> permutation) {
+  llvm::SmallVector<int64_t> moved;
+  for (int64_t dim : permutation) {
+    if (shape[dim] != 1) moved.push_back(dim);
+  }
+  return llvm::is_sorted(moved);
+}
+
 }  // namespace isthmus

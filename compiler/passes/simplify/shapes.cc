@@ -201,12 +201,8 @@ struct SimplifyTranspose : StaticPattern<shlo::TransposeOp> {
                                                      composed);
       return mlir::success();
     }
-    auto shape = op.getOperand().getType().getShape();
-    Dims moved;
-    for (int64_t d : permutation) {
-      if (shape[d] != 1) moved.push_back(d);
-    }
-    if (llvm::is_sorted(moved) && op.getType().getNumElements() > 0) {
+    if (keepsElements(op.getOperand().getType().getShape(), permutation) &&
+        op.getType().getNumElements() > 0) {
       rewriter.replaceOpWithNewOp<shlo::ReshapeOp>(op, op.getType(), op.getOperand());
       return mlir::success();
     }

@@ -67,3 +67,13 @@ func.func @as_it_is(%x: tensor<8x32x32x16xf32>, %k: tensor<3x3x16x16xf32>, %y: t
   %1 = stablehlo.convolution(%y, %l) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
   return %0, %1 : tensor<8x32x32x16xf32>, tensor<1x2x8x8xf32>
 }
+
+// CHECK-LABEL: @of_one_channel
+// CHECK-NOT: stablehlo.transpose
+// CHECK: %[[X:.*]] = stablehlo.reshape %{{.*}} : (tensor<8x1x32x32xf32>) -> tensor<8x32x32x1xf32>
+// CHECK: stablehlo.convolution(%[[X]], %{{.*}}) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
+// CHECK: stablehlo.reshape %{{.*}} : (tensor<8x32x32x1xf32>) -> tensor<8x1x32x32xf32>
+func.func @of_one_channel(%x: tensor<8x1x32x32xf32>, %k: tensor<1x1x5x5xf32>) -> tensor<8x1x32x32xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[2, 2], [2, 2]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x1x32x32xf32>, tensor<1x1x5x5xf32>) -> tensor<8x1x32x32xf32>
+  return %0 : tensor<8x1x32x32xf32>
+}

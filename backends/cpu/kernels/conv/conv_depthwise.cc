@@ -122,6 +122,10 @@ const char* depthwiseRefusal(const ConvProblem& p, GemmDomain domain, Asked aske
   // Feature groups with several input features each are matrix products; the features of batch
   // groups are the batch that a gradient sums over.
   if (c.batchGroups == 1 && p.inputFeatures != 1) return "several features of a group";
+  if (asked == Asked::kWhetherItSuits && c.batchGroups == 1 && p.groups % 16 != 0 &&
+      windowsAreFiltered(p, domain)) {
+    return "features do not fill vectors";
+  }
   // Each task lists its terms: too many would not fit the caches.
   return p.taps() * p.inputFeatures > (1 << 20) ? "many terms" : nullptr;
 }

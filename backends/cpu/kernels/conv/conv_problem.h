@@ -103,6 +103,8 @@ bool runDepthwise(RunServices& services, const ConvProblem& problem, GemmDomain 
 // are read in place.
 const char* windowRefusal(const ConvProblem& problem, GemmDomain domain, Asked asked);
 bool runWindowConv(RunServices& services, const ConvProblem& problem, GemmDomain domain);
+// Whether windows suit the problem, and vectors run along positions with few features each.
+bool windowsAreFiltered(const ConvProblem& problem, GemmDomain domain);
 
 // Contiguous "batches" (the input features of a gradient with respect to the kernel) and output
 // features in whole vectors, f32, f64 or bf16, or groups of few features in f32 or bf16: sums over

@@ -453,6 +453,40 @@ TEST_P(ConvTest, GradientsOfFarTaps) {
   }
 }
 
+// One feature in and out of each group, and few groups: vectors run along positions. Rows shorter
+// than a vector, rows with a rest, and long ones that are cut although they are padded.
+TEST_P(ConvTest, RowsOfFewFeatures) {
+  std::mt19937 rng(11);
+  using S = Case::Spatial;
+  const std::vector<std::vector<S>> windows = {
+      {{3, 2, 1, 1, 1}},
+      {{301, 7, 1, 3, 3}},
+      {{7'000, 31, 1, 30, 30}},
+      {{900, 5, 1, -3, 2, 1, 4, true}},
+      {{9, 3, 2, 1, 1}, {150, 5, 1, 2, 2}},
+      {{11, 9, 1, 4, 4}, {70, 1}},
+      {{5, 3, 1, 1, 1, 1, 2}, {8, 2, 1, 1}, {65, 4, 1, 2, 1}},
+      {{9, 3, 1, 1, 1}, {150, 5, 2, 2, 2}},
+      {{9, 3, 1, 1, 1}, {40, 3, 1, 2, 2, 2}},
+  };
+  for (ElementType type : {ElementType::kF32, ElementType::kF64, ElementType::kBF16}) {
+    for (int64_t features : {1, 3, 5, 12, 56, 80}) {
+      for (const std::vector<S>& window : windows) {
+        if (features > 3 && window[0].input > 5'000) continue;
+        Case c;
+        c.lhsType = c.rhsType = c.resultType = type;
+        c.batch = 2, c.inputFeatures = c.outputFeatures = c.featureGroups = features;
+        c.spatial = window;
+        channelsLast(c);
+        SCOPED_TRACE(std::to_string(features) + " features, first axis " +
+                     std::to_string(window[0].input));
+        checkCase(c, rng);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 // The gradient of a window of one with strides: most results meet no tap, the others lie apart.
 TEST_P(ConvTest, GradientOfSkippedPositions) {
   std::mt19937 rng(8);

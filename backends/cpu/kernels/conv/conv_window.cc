@@ -5,10 +5,12 @@
 #include <atomic>
 #include <cstring>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "backends/cpu/kernels/cache_sizes.h"
 #include "backends/cpu/kernels/conv/conv_problem.h"
+#include "backends/cpu/kernels/conv/depthwise_kernels.h"
 #include "backends/cpu/kernels/conv/grouped_kernels.h"
 #include "backends/cpu/kernels/gemm/gemm_domains.h"
 #include "backends/cpu/kernels/isa.h"
@@ -54,7 +56,11 @@ class WindowConv {
     }
     for (int d = 0; d < rank_; ++d) pads_ = pads_ || needsPadding(axes_[d]);
     chooseGroupTile();
+    chooseFilter();
   }
+
+  // Whether rows are filtered: vectors run along positions and their few features.
+  bool filters() const { return filter_.run != nullptr; }
 
   // Null if windows can be read in place.
   const char* refusal(Asked asked) const {
@@ -68,7 +74,7 @@ class WindowConv {
     // Without windows nothing is read twice: only results that lie apart are better written here.
     // Short rows fill few registers.
     const bool liesApart = inner().outputStride > p_.groups * p_.outputFeatures;
-    if (p_.taps() == 1 && !liesApart && !groupTile_) return "windows of one element";
+    if (p_.taps() == 1 && !liesApart && !groupTile_ && !filters()) return "windows of one element";
     return inner().outputSize >= 4 ? nullptr : "short rows";
   }
 
@@ -78,14 +84,18 @@ class WindowConv {
     shapeTasks();
     makeRuns();
     const int64_t panels = ceilDiv(p_.outputFeatures, kernels_.nr);
-    Scratch<char> packed(*services_, groupTile_ ? p_.groups * p_.outputFeatures * steps_ * kSumBytes
-                                                : p_.groups * panels * panelBytes_);
+    Scratch<char> packed(*services_, filters() ? steps_ * filter_.period * filter_.weightBytes
+                                     : groupTile_
+                                         ? p_.groups * p_.outputFeatures * steps_ * kSumBytes
+                                         : p_.groups * panels * panelBytes_);
     if (!packed) return false;
     packed_ = packed.data();
     const double work = static_cast<double>(p_.positions()) * static_cast<double>(p_.groups) *
                         static_cast<double>(p_.outputFeatures) * static_cast<double>(steps_);
     const bool serial = services_->numThreads() == 1 || !worthThreads(work);
-    if (groupTile_) {
+    if (filters()) {
+      packFilter();
+    } else if (groupTile_) {
       packGroups();
     } else {
       forEach(serial || steps_ * p_.outputFeatures < (32 << 10), p_.groups * panels,
@@ -107,6 +117,22 @@ class WindowConv {
     groupTile_ = kernels.tileFor(p_.conv.lhsType, p_.conv.resultType, features);
     groupLanes_ = kernels.lanes;
     groupRows_ = kernels.maxRows;
+  }
+
+  // Of rows whose positions lie side by side, each with few features that are groups of their own.
+  void chooseFilter() {
+    constexpr int64_t kMostFeatures = 64;
+    const ElementType type = p_.conv.lhsType;
+    if (rank_ == 0 || p_.inputFeatures != 1 || p_.outputFeatures != 1 ||
+        p_.groups > kMostFeatures || type != p_.conv.rhsType || type != p_.conv.resultType ||
+        inner().windowStride != 1 || inner().inputStride != p_.groups ||
+        inner().outputStride != p_.groups) {
+      return;
+    }
+    if (p_.groups > 1 && (p_.inputGroupStride != 1 || p_.outputGroupStride != 1)) return;
+    const RowFilter filter =
+        forHost(v2::rowFilterFor, v3::rowFilterFor, v4::rowFilterFor)(type, p_.groups);
+    if (inner().outputSize * p_.groups >= filter.period) filter_ = filter;
   }
 
   // Whether positions along both axes lie at one stride, in the input and in the result.
@@ -142,14 +168,15 @@ class WindowConv {
     rowBlocks_ = ceilDiv(rows, atOnce);
     blockRows_ = ceilDiv(rows, rowBlocks_);
     rowBlocks_ = ceilDiv(rows, blockRows_);
-    // Only a single long row is cut: a padded copy of it would have to overlap.
+    // Only a single long row is cut: padded copies of its parts overlap, by little for a filter.
     blockColumns_ = inner().outputSize;
-    if (rows == 1 && !pads_) {
+    if (rows == 1 && (!pads_ || filters())) {
       const int64_t positions = std::max<int64_t>(
           kernels_.mr, kReusedBytes / std::max<int64_t>(1, channels * inputBytes_ +
                                                                p_.outputFeatures * resultBytes_));
       const int64_t share = ceilDiv(blockColumns_ * outer_, wanted);
       blockColumns_ = std::min(blockColumns_, std::min(positions, share));
+      if (filters()) blockColumns_ = std::max(blockColumns_, 2 * reach(inner(), 1));
       blockColumns_ = ceilDiv(blockColumns_, kernels_.mr) * kernels_.mr;
     }
     columnBlocks_ = ceilDiv(inner().outputSize, blockColumns_);
@@ -159,7 +186,7 @@ class WindowConv {
     boxElements_ = channels;
     for (int d = rank_; d-- > 0;) {
       boxStride_[d] = boxElements_;
-      const int64_t count = d == rank_ - 1 ? axes_[d].outputSize : d == rank_ - 2 ? blockRows_ : 1;
+      const int64_t count = d == rank_ - 1 ? blockColumns_ : d == rank_ - 2 ? blockRows_ : 1;
       boxSize_[d] = reach(axes_[d], count);
       boxElements_ *= boxSize_[d];
     }
@@ -172,7 +199,7 @@ class WindowConv {
   void makeRuns() {
     const int64_t features = p_.inputFeatures;
     const int64_t longest =
-        accumulates_ && !groupTile_
+        accumulates_ && !groupTile_ && !filters()
             ? std::max<int64_t>(1, kReusedKernelBytes / (kernels_.nr * kernels_.elementBytes)) *
                   kernels_.stepsPerElement
             : INT64_MAX;
@@ -258,6 +285,21 @@ class WindowConv {
     }
   }
 
+  // Weights of the features that a period of a row has, for one step after the other.
+  void packFilter() {
+    auto pack = [&](auto* to) {
+      for (int64_t offset : kernelOffsets_) {
+        for (int64_t i = 0; i < filter_.period; ++i) {
+          *to++ = loadElement<std::remove_reference_t<decltype(*to)>>(
+              p_.rhs, p_.conv.rhsType,
+              p_.kernelOffset + i % p_.groups * p_.kernelGroupStride + offset);
+        }
+      }
+    };
+    if (p_.conv.rhsType == ElementType::kF64) return pack(reinterpret_cast<double*>(packed_));
+    pack(reinterpret_cast<float*>(packed_));
+  }
+
   // Vectors of all taps and features in, for one vector of features out after the other.
   void packGroups() {
     auto* to = reinterpret_cast<float*>(packed_);
@@ -339,8 +381,12 @@ class WindowConv {
       input += inputStart * inputBytes_;
     }
     char* result = static_cast<char*>(p_.result) + output * resultBytes_;
-    if (groupTile_) computeGroups(input, result, rows, columns);
-    for (int64_t group = 0; group < p_.groups && !groupTile_; ++group) {
+    if (filters()) {
+      filterRows(input, result, rows, columns);
+    } else if (groupTile_) {
+      computeGroups(input, result, rows, columns);
+    }
+    for (int64_t group = 0; group < p_.groups && !groupTile_ && !filters(); ++group) {
       const int64_t groupInput = box ? group * p_.inputFeatures : group * p_.inputGroupStride;
       computeGroup(group, input + groupInput * inputBytes_,
                    result + group * p_.outputGroupStride * resultBytes_, rows, columns);
@@ -350,6 +396,16 @@ class WindowConv {
     for (int d = 0; d < rank_; ++d) position = position * axes_[d].outputSize + x[d];
     p_.epilogue(p_.epilogueBuffers, position, position + rows * columns, 0,
                 p_.groups * p_.outputFeatures);
+  }
+
+  void filterRows(const char* input, char* result, int64_t rows, int64_t columns) const {
+    const int64_t rowInput = hasRows() ? axes_[rank_ - 2].windowStride * strideOf(rank_ - 2) : 0;
+    const int64_t rowOutput = hasRows() ? axes_[rank_ - 2].outputStride : 0;
+    for (int64_t row = 0; row < rows; ++row) {
+      filter_.run(runs_.data(), static_cast<int64_t>(runs_.size()),
+                  input + row * rowInput * inputBytes_, packed_,
+                  result + row * rowOutput * resultBytes_, columns * p_.groups);
+    }
   }
 
   void computeGroups(const char* input, char* result, int64_t rows, int64_t columns) const {
@@ -408,6 +464,7 @@ class WindowConv {
   RunTile runTile_;
   GroupTile groupTile_ = nullptr;  // if several groups share a vector, of so many lanes
   int groupLanes_ = 0, groupRows_ = 0;
+  RowFilter filter_;                  // if rows are filtered
   bool accumulates_;                  // whether runTile_ can add to what is in the result
   int64_t inputBytes_, resultBytes_;  // of an element
   int rank_;
@@ -440,6 +497,10 @@ const char* windowRefusal(const ConvProblem& p, GemmDomain domain, Asked asked) 
     if (c.lhsType != type || c.rhsType != type || c.resultType != type) return "mixed types";
   }
   return WindowConv(p, domain).refusal(asked);
+}
+
+bool windowsAreFiltered(const ConvProblem& p, GemmDomain domain) {
+  return !windowRefusal(p, domain, Asked::kWhetherItSuits) && WindowConv(p, domain).filters();
 }
 
 bool runWindowConv(RunServices& services, const ConvProblem& p, GemmDomain domain) {
