@@ -3,6 +3,7 @@
 // - the matrix is computed for the product alone, so that the kernel computes it, and nothing of
 //   its size is stored, as in Gaussian processes and with weights of few bits;
 // - two vectors are so long that threads share them, which they do in sums;
+// - the matrices of a batch lie interleaved, with the batch innermost;
 // - the library has no form for vectors of such types, and would pack the matrix into tiles to read
 //   it once: all but f32 and f64; and a few times: wide integers and complex numbers.
 //
@@ -201,7 +202,7 @@ struct SumVectorProductsPass : impl::SumVectorProductsPassBase<SumVectorProducts
  private:
   bool isVectorSummed(shlo::DotGeneralOp dot, const Side& matrix, bool arePairs) const {
     if (!arePairs && mayBeAttention(dot)) return false;
-    if (!isOfLibrary(dot)) return true;
+    if (!isOfLibrary(dot) || batchLiesInnermost(matrix)) return true;
     return arePairs ? arrayBytes(matrix.value.getType()) >= target_.minParallelBytes
                     : isComputedFor(matrix.value, dot);
   }
@@ -215,6 +216,14 @@ struct SumVectorProductsPass : impl::SumVectorProductsPassBase<SumVectorProducts
     return isWide && elementTypeOf(matrix.value) == type &&
            vectors.ownElements() * elementBytes(type) <= kMaxStepBytes &&
            matrixBytes >= kMinMatrixBytes && hasSummedRows(matrix);
+  }
+
+  // Whether neighbours in memory are of different products: a kernel computes them side by side.
+  static bool batchLiesInnermost(const Side& matrix) {
+    const llvm::ArrayRef<int64_t> shape = shapeOf(matrix.value);
+    auto d = static_cast<int64_t>(shape.size()) - 1;
+    while (d >= 0 && shape[d] == 1) --d;
+    return d >= 0 && llvm::is_contained(matrix.batch, d);
   }
 
   // Whether what is summed lies side by side.

@@ -127,3 +127,14 @@ func.func @few_vectors_kept(%m: tensor<80x64xcomplex<f32>>, %v: tensor<80x3xcomp
   %3 = stablehlo.dot_general %f, %g, contracting_dims = [1] x [0] : (tensor<64x80xf32>, tensor<80x3xf32>) -> tensor<64x3xf32>
   return %0, %1, %2, %3 : tensor<64x3xcomplex<f32>>, tensor<80x9xcomplex<f32>>, tensor<4x2xi32>, tensor<64x3xf32>
 }
+
+// -----
+
+// Neighbours in memory are of different products.
+// CHECK-LABEL: @interleaved_batch
+// CHECK: stablehlo.reduce({{.*}}) applies stablehlo.add across dimensions = [0] : (tensor<32x16x64xf32>
+// CHECK-NOT: stablehlo.dot_general
+func.func @interleaved_batch(%x: tensor<64x32xf32>, %w: tensor<32x16x64xf32>) -> tensor<64x16xf32> {
+  %0 = stablehlo.dot_general %x, %w, batching_dims = [0] x [2], contracting_dims = [1] x [0] : (tensor<64x32xf32>, tensor<32x16x64xf32>) -> tensor<64x16xf32>
+  return %0 : tensor<64x16xf32>
+}

@@ -145,6 +145,7 @@ bool LoopScheduler::chooseInterleaving() {
   }
   if (inner == stage_.dims.size() || stage_.dims[inner - 1].size < lanes) return false;
   double ops = 0;
+  bool reduces = false;
   const auto all = static_cast<double>(this->elements());
   for (mlir::Operation& op : fusion_.getBody().front()) {
     int64_t steps = 1;
@@ -153,6 +154,7 @@ bool LoopScheduler::chooseInterleaving() {
         steps = std::min(steps, limit + 1) * tensorTypeOf(reduce.getInputs()[0]).getDimSize(d);
       }
       if (steps > limit) return false;
+      reduces |= steps > 1;
     } else if (mlir::isa<shlo::ReduceWindowOp, shlo::DynamicUpdateSliceOp, shlo::BitcastConvertOp>(
                    op)) {
       return false;
@@ -163,7 +165,14 @@ bool LoopScheduler::chooseInterleaving() {
         op.getNumResults() == 0 ? 1 : std::min(1.0, elementCount(op.getResult(0).getType()) / all);
     ops += static_cast<double>(steps) * std::max(1.0, share * static_cast<double>(elements));
   }
-  if (ops > static_cast<double>(target_.maxUnrolledOps) || lanesMeetRowReductionAlong(inner - 1)) {
+  // Of what lies further apart than shuffles reach, each term of each element would be gathered.
+  const double rows = all / static_cast<double>(elements);
+  const bool areApart =
+      reduces && llvm::any_of(fusion_.getBody().getArgumentTypes(), [&](mlir::Type type) {
+        return elementCount(type) > rows * static_cast<double>(limit);
+      });
+  if (areApart || ops > static_cast<double>(target_.maxUnrolledOps) ||
+      lanesMeetRowReductionAlong(inner - 1)) {
     return false;
   }
   stage_.order = LoopOrder::kInterleaved;
@@ -193,6 +202,12 @@ void LoopScheduler::chooseLanes() {
   // Narrow elements have many lanes, of which fewer are still a vector.
   while (stage_.lanes > target_.transposedBlockRows && dims.size() > 1 &&
          dims.back().size < static_cast<int64_t>(stage_.lanes)) {
+    stage_.lanes /= 2;
+  }
+  // Half a vector of a row that does not join the next one is better than elements of both, each
+  // with an address of its own.
+  if (dims.size() > 1 && dims.back().size < static_cast<int64_t>(stage_.lanes) &&
+      dims.back().size >= static_cast<int64_t>(stage_.lanes) / 2 && stage_.lanes >= 8) {
     stage_.lanes /= 2;
   }
   if (stage_.lanes > 1) {
