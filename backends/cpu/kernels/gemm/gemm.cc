@@ -486,6 +486,9 @@ int64_t nearSplits(const Plan& plan, int threads) {
 }  // namespace
 
 bool runGemm(RunServices& services, const GemmJob& job) {
+  // Columns of a task for which rows of so many elements are better packed once, by all threads.
+  constexpr int64_t kFewColumns = 128;
+  constexpr int64_t kMinSharedRows = 64 << 10;
   Plan plan(services, job);
   double work = static_cast<double>(job.batches) * static_cast<double>(job.m) *
                 static_cast<double>(job.n) * static_cast<double>(std::max<int64_t>(job.k, 1));
@@ -500,6 +503,10 @@ bool runGemm(RunServices& services, const GemmJob& job) {
     runByColumns(plan, true, 1);
   } else if (job.batches >= 2 * threads) {
     runByColumns(plan, false, 1);
+  } else if (job.m <= kBlockRows && job.n / evenSplits < kFewColumns && !plan.isLeftInPlace &&
+             job.m * job.k >= kMinSharedRows &&
+             plan.kBlocks * plan.rowsBytes(job.m) <= kSharedRowsBytes) {
+    runByColumnsOfPackedRows(plan, threads);
   } else if (job.m <= kBlockRows) {
     runByColumns(plan, false, evenSplits);
   } else if (const int64_t splits = nearSplits(plan, threads); splits > 1) {
