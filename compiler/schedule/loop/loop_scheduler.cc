@@ -177,6 +177,12 @@ bool LoopScheduler::chooseInterleaving() {
   }
   stage_.order = LoopOrder::kInterleaved;
   stage_.orderDim = static_cast<int64_t>(inner) - 1;
+  // Of narrow elements, shorter vectors where many rows would be left: those go one by one.
+  const int64_t rowsAlong = stage_.dims[inner - 1].size;
+  while (stage_.lanes > target_.transposedBlockRows &&
+         rowsAlong % stage_.lanes > rowsAlong % (stage_.lanes / 2)) {
+    stage_.lanes /= 2;
+  }
   return true;
 }
 
