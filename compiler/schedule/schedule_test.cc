@@ -722,6 +722,28 @@ TEST(ChooseSchedule, interleaves_what_is_stacked_last) {
   EXPECT_THAT(stacked.schedule(vectorCpu()), HasSubstr("order=interleaved@"));
 }
 
+// Rows of twelve that lie apart: half a vector and a quarter of one, not elements of two rows each
+// of which has an address. Where elements take long, whole vectors are worth the addresses.
+TEST(ChooseSchedule, keeps_short_rows_that_do_not_join) {
+  auto sums = [](int operations) {
+    std::string body, value = "%x";
+    for (int i = 0; i < operations; ++i) {
+      const std::string next = "%v" + std::to_string(i);
+      body += next + " = stablehlo.cosine " + value + " : tensor<500x12x12xf32>\n";
+      value = next;
+    }
+    return Program("tensor<500x12x12xf32>", "tensor<500x12xf32>",
+                   body +
+                       "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                       "%y = stablehlo.reduce(" +
+                       value +
+                       " init: %z) applies stablehlo.add across dimensions = [1] : "
+                       "(tensor<500x12x12xf32>, tensor<f32>) -> tensor<500x12xf32>");
+  };
+  EXPECT_THAT(sums(0).schedule(vectorCpu()), HasSubstr("dims=0:500,1:12 lanes=8"));
+  EXPECT_THAT(sums(9).schedule(vectorCpu()), HasSubstr("dims=0-1:6000 lanes=16"));
+}
+
 // Threads share a large block, by parts of its outermost dimension.
 TEST(ChooseSchedule, cuts_updates_of_large_slices_into_tiles) {
   auto updated = [](int rows) {

@@ -207,6 +207,7 @@ struct TargetModel {
   int64_t maxTerms = 4;              // of a result
   int64_t maxVectorTerms = 16;       // of matrices times vectors
   int64_t maxPairTerms = 8192;       // of pairs of vectors: each row is read once in any case
+  int64_t maxPackedTerms = 16;       // of one of many small matrices of integers or narrow floats
   int64_t minSums = 64;              // results, of few terms each
   // Convolutions with features in front of positions: products below which moving the operands
   // costs more than it saves, and channels that fill no vector.

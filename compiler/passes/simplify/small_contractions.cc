@@ -78,8 +78,8 @@ bool sumsRows(Value operand, llvm::ArrayRef<int64_t> contracted) {
   return llvm::equal(contracted, llvm::seq(rank - static_cast<int64_t>(contracted.size()), rank));
 }
 
-bool isSmall(mlir::Type sumType, int64_t terms, bool isMatrixVector, bool isInLoop,
-             llvm::ArrayRef<int64_t> resultShape, const TargetModel& target) {
+bool isSmall(mlir::Type sumType, int64_t terms, bool isMatrixVector, bool isInLoop, bool isPacked,
+             int64_t batches, llvm::ArrayRef<int64_t> resultShape, const TargetModel& target) {
   const bool isComplex = llvm::isa<mlir::ComplexType>(sumType);
   if (terms == 0 || llvm::is_contained(resultShape, 0)) return false;
   // A product alone joins what is around it.
@@ -88,6 +88,11 @@ bool isSmall(mlir::Type sumType, int64_t terms, bool isMatrixVector, bool isInLo
   const int64_t results = llvm::product_of(resultShape);
   if (terms <= (isMatrixVector ? target.maxVectorTerms : target.maxTerms) &&
       results >= target.minSums) {
+    return true;
+  }
+  // Packing small matrices of types that are not summed as they are takes longer than multiplying.
+  if (isPacked && terms <= target.maxPackedTerms && results >= target.minSums && batches > 1 &&
+      results / batches <= target.maxPackedTerms * target.maxPackedTerms) {
     return true;
   }
   const int64_t most = isComplex  ? target.maxComplexProducts
@@ -123,7 +128,12 @@ LogicalResult expandSmall(shlo::DotGeneralOp op, const TargetModel& target,
        sums = static_cast<int64_t>(leftSum.size());
   bool isMatrixVector = lhs.getRank() == batches + sums || rhs.getRank() == batches + sums;
   const bool isInLoop = static_cast<bool>(op->getParentOfType<shlo::WhileOp>());
-  if (!isSmall(sumType, terms, isMatrixVector, isInLoop, type.getShape(), target)) {
+  int64_t items = 1;
+  for (int64_t d : leftBatch) items *= lhs.getDimSize(d);
+  const auto factor = llvm::dyn_cast<mlir::FloatType>(lhs.getElementType());
+  const bool isPacked = sumType.isInteger() || (factor && factor.getWidth() < 32);
+  if (!isSmall(sumType, terms, isMatrixVector, isInLoop, isPacked, items, type.getShape(),
+               target)) {
     if (!areManyPairs(op, lhs, rhs, type, target)) return mlir::failure();
     rewriter.replaceOp(op, sumOfPairs(op, lhs, type, rewriter));
     return mlir::success();

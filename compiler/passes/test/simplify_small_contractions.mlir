@@ -142,3 +142,35 @@ func.func @bilinear_form(%x: tensor<1000x64xf32>, %m: tensor<64x64xf32>) -> tens
   %1 = stablehlo.dot_general %x, %0, batching_dims = [0] x [1], contracting_dims = [1] x [0] : (tensor<1000x64xf32>, tensor<64x1000xf32>) -> tensor<1000xf32>
   return %1 : tensor<1000xf32>
 }
+
+// -----
+
+// Small matrices of bytes, of which the library would pack each.
+// CHECK-LABEL: @many_products_of_bytes
+// CHECK: stablehlo.multiply %{{.*}}, %{{.*}} : tensor<8x100x8x8xi8>
+// CHECK: stablehlo.reduce
+// CHECK-NOT: dot_general
+func.func @many_products_of_bytes(%x: tensor<100x8x8xi8>, %y: tensor<100x8x8xi8>) -> tensor<100x8x8xi8> {
+  %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<100x8x8xi8>, tensor<100x8x8xi8>) -> tensor<100x8x8xi8>
+  return %0 : tensor<100x8x8xi8>
+}
+
+// -----
+
+// Of bf16 the terms are added in f32.
+// CHECK-LABEL: @many_products_of_bfloats
+// CHECK: stablehlo.multiply %{{.*}}, %{{.*}} : tensor<6x100x6x6xf32>
+// CHECK-NOT: dot_general
+func.func @many_products_of_bfloats(%x: tensor<100x6x6xbf16>, %y: tensor<100x6x6xbf16>) -> tensor<100x6x6xbf16> {
+  %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<100x6x6xbf16>, tensor<100x6x6xbf16>) -> tensor<100x6x6xbf16>
+  return %0 : tensor<100x6x6xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @one_product_of_bytes
+// CHECK: dot_general
+func.func @one_product_of_bytes(%x: tensor<16x16xi8>, %y: tensor<16x16xi8>) -> tensor<16x16xi8> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<16x16xi8>, tensor<16x16xi8>) -> tensor<16x16xi8>
+  return %0 : tensor<16x16xi8>
+}

@@ -18,6 +18,7 @@
 #include "compiler/target/element_kind.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/bit.h"
 
 namespace isthmus {
 namespace {
@@ -36,6 +37,7 @@ class LoopScheduler {
  private:
   void chooseDims();
   void chooseLanes();
+  bool keepsShortRows();
   void chooseCuts();
   void chooseOuterCuts();
   bool chooseInterleaving();
@@ -186,6 +188,24 @@ bool LoopScheduler::chooseInterleaving() {
   return true;
 }
 
+// Whether vectors of a short row that does not join the next, and what is left of it, take less
+// time than whole vectors over several rows, each element of which has an address of its own.
+bool LoopScheduler::keepsShortRows() {
+  constexpr double kGathered = 2;  // additions that an element takes
+  const auto& dims = stage_.dims;
+  const int64_t size = dims.back().size;
+  if (dims.size() < 2 || size < 4 || size >= static_cast<int64_t>(stage_.lanes)) return false;
+  double additions = 0, reads = 0;
+  for (mlir::Operation& op : fusion_.getBody().front()) {
+    if (isElementwise(&op)) additions += std::max(1.0, elementCost(&op));
+  }
+  for (mlir::Type type : fusion_.getBody().getArgumentTypes()) reads += elementCount(type) > 1;
+  const auto row = static_cast<double>(size);
+  const double gathered = row * (additions / stage_.lanes + kGathered * reads);
+  const double vectors = llvm::popcount(static_cast<uint64_t>(size)) * (additions + reads);
+  return vectors < gathered;
+}
+
 void LoopScheduler::chooseLanes() {
   unsigned widest = 8;
   const bool areWords = movesComplexWords(fusion_, target_);
@@ -210,12 +230,7 @@ void LoopScheduler::chooseLanes() {
          dims.back().size < static_cast<int64_t>(stage_.lanes)) {
     stage_.lanes /= 2;
   }
-  // Half a vector of a row that does not join the next one is better than elements of both, each
-  // with an address of its own.
-  if (dims.size() > 1 && dims.back().size < static_cast<int64_t>(stage_.lanes) &&
-      dims.back().size >= static_cast<int64_t>(stage_.lanes) / 2 && stage_.lanes >= 8) {
-    stage_.lanes /= 2;
-  }
+  if (keepsShortRows()) stage_.lanes = llvm::bit_floor(static_cast<unsigned>(dims.back().size));
   if (stage_.lanes > 1) {
     // Rows shorter than a vector: let lanes run over several of them.
     while (dims.size() > 1 && dims.back().size < static_cast<int64_t>(stage_.lanes)) {
