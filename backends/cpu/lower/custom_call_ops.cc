@@ -40,6 +40,10 @@ StatusOr<OperationCode> lowerCustomCall(mlir::Operation* op, LibraryContext& con
   std::optional<ffi::Handler> handler = ffi::findHandler(target);
   if (!handler && isDecomposition(target)) return lowerDecomposition(op, context);
   if (!handler && isLapackCall(target)) return lowerLapackCall(op, context);
+  if (handler && isSmallTriangularSolve(op)) {
+    StatusOr<OperationCode> code = lowerLapackCall(op, context);
+    if (code.ok()) return code;
+  }
   if (!handler) {
     return unsupportedOp(op, "no handler is registered for @" + target + " on this platform");
   }

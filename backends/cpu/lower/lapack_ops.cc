@@ -1,5 +1,5 @@
 // jaxlib's calls of LAPACK, where jaxlib's own handlers are not registered, as library calls: what
-// jax.export writes for platform cpu runs without JAX.
+// jax.export writes for platform cpu runs without JAX. Small triangular solves are so everywhere.
 #include <algorithm>
 
 #include "backends/cpu/kernels/linalg/decompositions.h"
@@ -279,6 +279,17 @@ class LapackCall {
 }  // namespace
 
 bool isLapackCall(std::string_view target) { return targetOf(target).has_value(); }
+
+bool isSmallTriangularSolve(mlir::Operation* op) {
+  // Larger ones are faster by OpenBLAS if nobody else calls it.
+  constexpr int64_t kLargest = 64;
+  auto call = llvm::dyn_cast<shlo::CustomCallOp>(op);
+  if (!call || call->getNumOperands() == 0) return false;
+  std::optional<Target> target = targetOf(call.getCallTargetName());
+  if (!target || target->routine != Routine::kTrsm) return false;
+  auto matrix = llvm::dyn_cast<mlir::RankedTensorType>(call->getOperand(0).getType());
+  return matrix && matrix.getRank() >= 2 && matrix.getDimSize(matrix.getRank() - 1) <= kLargest;
+}
 
 StatusOr<OperationCode> lowerLapackCall(mlir::Operation* op, LibraryContext& context) {
   Target target = *targetOf(llvm::cast<shlo::CustomCallOp>(op).getCallTargetName());

@@ -69,6 +69,9 @@ StatusOr<OperationCode> lowerDecomposition(mlir::Operation* op, LibraryContext& 
 // jaxlib's calls of LAPACK that library functions carry out.
 bool isLapackCall(std::string_view target);
 StatusOr<OperationCode> lowerLapackCall(mlir::Operation* op, LibraryContext& context);
+// A call of LAPACK's trsm that OpenBLAS, which jaxlib's handler calls, may take a thousand times as
+// long for: it starts threads for 32 rows and columns, and callers at the same time wait for them.
+bool isSmallTriangularSolve(mlir::Operation* op);
 StatusOr<OperationCode> lowerCholesky(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> lowerTriangularSolve(mlir::Operation* op, LibraryContext& context);
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "backends/cpu/testing/program_runner.h"
+#include "runtime/ffi/registry.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -204,6 +205,28 @@ TEST(NumericOpsTest, solves_triangular_systems_with_a_cholesky_factor) {
                      {toBytes<double>({4, 2, 2, 10}), toBytes<double>({2, 7})});
   EXPECT_THAT(fromBytes<double>(results[0]), ElementsAre(2, 0, 1, 3));
   EXPECT_THAT(fromBytes<double>(results[1]), ElementsAre(1, 2));
+}
+
+// jaxlib's handler, which calls OpenBLAS, is for large ones.
+TEST(LapackCallsTest, small_triangular_solves_are_computed_without_the_handler) {
+  ffi::Handler handler;
+  handler.untyped = &handler;  // never called: of a kind that the call's version refuses
+  ASSERT_TRUE(ffi::registerHandler("lapack_dtrsm_ffi", "Host", handler).ok());
+  // As legalization leaves it: arrays lie in columns.
+  auto program = [](const std::string& size) {
+    const std::string a = "tensor<" + size + "x" + size + "xf64>", b = "tensor<1x" + size + "xf64>";
+    return "func.func @main(%a: " + a + ", %b: " + b + ") -> " + b + R"( {
+      %x = stablehlo.custom_call @lapack_dtrsm_ffi(%a, %b) {
+          mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8},
+          operand_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<[0, 1]> : tensor<2xindex>],
+          result_layouts = [dense<[0, 1]> : tensor<2xindex>], api_version = 4 : i32}
+          : ()" +
+           a + ", " + b + ") -> " + b + "\n return %x : " + b + "\n}";
+  };
+  auto results = run(program("2"), {toBytes<double>({2, 1, 99, 4}), toBytes<double>({2, 9})});
+  EXPECT_THAT(fromBytes<double>(results[0]), ElementsAre(1, 2));
+  StatusOr<ProgramImage> large = compileText(program("65"));
+  EXPECT_THAT(std::string(large.status().message()), HasSubstr("its handler is untyped"));
 }
 
 TEST(CollectiveOpsTest, unknown_reductions_are_named) {

@@ -19,6 +19,7 @@ struct ScalarTraits {
   static T real(T x) { return x; }
   static T fromReal(T x) { return x; }
   static T subtractProduct(T c, T a, T b) { return c - a * b; }
+  static T add(T a, T b) { return a + b; }
   static T subtract(T a, T b) { return a - b; }
   static T divide(T a, T b) { return a / b; }
 };
@@ -34,6 +35,7 @@ struct ComplexTraits {
   static C subtractProduct(C c, C a, C b) {
     return {c.re - (a.re * b.re - a.im * b.im), c.im - (a.re * b.im + a.im * b.re)};
   }
+  static C add(C a, C b) { return {a.re + b.re, a.im + b.im}; }
   static C subtract(C a, C b) { return {a.re - b.re, a.im - b.im}; }
   static C divide(C a, C b) {
     // Smith's method: no overflow where the quotient does not overflow.

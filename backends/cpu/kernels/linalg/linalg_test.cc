@@ -149,8 +149,8 @@ TEST(TriangularSolveTest, SolutionSolves) {
   for (E type : {E::kF32, E::kF64, E::kC64, E::kC128}) {
     for (int flags = 0; flags < 24; ++flags) {
       auto transpose = static_cast<TriangularTranspose>(flags / 8);
-      for (auto [batch, rows, cols] :
-           std::vector<std::array<int64_t, 3>>{{3, 4, 7}, {1, 1, 1}, {1, 70, 5}, {2, 6, 81}}) {
+      for (auto [batch, rows, cols] : std::vector<std::array<int64_t, 3>>{
+               {3, 4, 7}, {1, 1, 1}, {1, 70, 5}, {2, 6, 81}, {2, 37, 1}, {1, 1, 37}, {2, 33, 34}}) {
         checkSolve(
             {type, flags & 1, (flags >> 1) & 1, (flags >> 2) & 1, transpose, 0, batch, rows, cols},
             rng, flags % 3 == 0);

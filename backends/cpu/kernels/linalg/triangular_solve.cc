@@ -13,6 +13,34 @@ namespace isthmus::cpu {
 namespace {
 
 constexpr int64_t kBlock = 64;
+// So many right sides, each of which is contiguous, are solved one after the other, in place.
+constexpr int64_t kFewVectors = 8;
+
+// row -= a row of the triangle times rows of x. Four of those at once: the row is read and written
+// less often.
+template <typename T>
+void subtractRows(T* row, const T* factors, const T* rows, int64_t ldx, int64_t count,
+                  int64_t columns) {
+  using S = ScalarTraits<T>;
+  int64_t j = 0;
+  for (; j + 4 <= count; j += 4) {
+    const T *a = rows + j * ldx, *b = a + ldx, *c = b + ldx, *d = c + ldx, *f = factors + j;
+    const T fa = f[0], fb = f[1], fc = f[2], fd = f[3];
+#pragma clang loop vectorize(assume_safety)
+    for (int64_t i = 0; i < columns; ++i) {
+      T value = S::subtractProduct(row[i], fa, a[i]);
+      value = S::subtractProduct(value, fb, b[i]);
+      value = S::subtractProduct(value, fc, c[i]);
+      row[i] = S::subtractProduct(value, fd, d[i]);
+    }
+  }
+  for (; j < count; ++j) {
+    const T factor = factors[j];
+    const T* other = rows + j * ldx;
+#pragma clang loop vectorize(assume_safety)
+    for (int64_t i = 0; i < columns; ++i) row[i] = S::subtractProduct(row[i], factor, other[i]);
+  }
+}
 
 template <typename T>
 void solveRows(bool lower, bool unitDiagonal, const T* t, int64_t ldt, int64_t n, T* x, int64_t ldx,
@@ -22,14 +50,50 @@ void solveRows(bool lower, bool unitDiagonal, const T* t, int64_t ldt, int64_t n
     const int64_t i = lower ? step : n - 1 - step;
     T* row = x + i * ldx;
     const int64_t begin = lower ? 0 : i + 1, end = lower ? i : n;
-    for (int64_t j = begin; j < end; ++j) {
-      const T factor = t[i * ldt + j];
-      const T* other = x + j * ldx;
-      for (int64_t c = 0; c < columns; ++c) row[c] = S::subtractProduct(row[c], factor, other[c]);
-    }
+    subtractRows(row, t + i * ldt + begin, x + begin * ldx, ldx, end - begin, columns);
     if (unitDiagonal) continue;
     const T diagonal = t[i * ldt + i];
     for (int64_t c = 0; c < columns; ++c) row[c] = S::divide(row[c], diagonal);
+  }
+}
+
+// value - the sum of a[i] * b[i].
+template <typename T>
+T subtractDot(T value, const T* a, const T* b, int64_t count) {
+  using S = ScalarTraits<T>;
+  constexpr int64_t kSums = 8;
+  int64_t i = 0;
+  if (count >= kSums) {
+    T sums[kSums] = {};
+    for (; i + kSums <= count; i += kSums) {
+      for (int64_t s = 0; s < kSums; ++s) sums[s] = S::subtractProduct(sums[s], a[i + s], b[i + s]);
+    }
+    for (int64_t width = kSums / 2; width > 0; width /= 2) {
+      for (int64_t s = 0; s < width; ++s) sums[s] = S::add(sums[s], sums[s + width]);
+    }
+    value = S::add(value, sums[0]);
+  }
+  for (; i < count; ++i) value = S::subtractProduct(value, a[i], b[i]);
+  return value;
+}
+
+// Solves op(a) x = b in place, for `a` [n, n] and one contiguous vector. `lower`: whether op(a) is.
+template <typename T>
+void solveVector(bool lower, bool transpose, bool unitDiagonal, const T* a, int64_t n, T* x) {
+  using S = ScalarTraits<T>;
+  for (int64_t step = 0; step < n; ++step) {
+    const int64_t i = lower ? step : n - 1 - step;
+    const T* row = a + i * n;
+    if (!transpose) {
+      const int64_t begin = lower ? 0 : i + 1;
+      x[i] = subtractDot(x[i], row + begin, x + begin, lower ? i : n - begin);
+    }
+    if (!unitDiagonal) x[i] = S::divide(x[i], row[i]);
+    if (!transpose) continue;
+    const T factor = x[i];
+    const int64_t begin = lower ? i + 1 : 0, end = lower ? n : i;
+#pragma clang loop vectorize(assume_safety)
+    for (int64_t j = begin; j < end; ++j) x[j] = S::subtractProduct(x[j], factor, row[j]);
   }
 }
 
@@ -45,6 +109,8 @@ struct Solve {
   // op(a) x = b with x as [k, columns]; the right side is solved as op(a)^T x^T = b^T.
   void operator()(int64_t batch) {
     const int64_t k = d.leftSide ? d.rows : d.cols, columns = d.leftSide ? d.cols : d.rows;
+    const int64_t fewVectors = d.leftSide ? 1 : kFewVectors;
+    if (columns <= fewVectors) return solveVectors(batch, k, columns);
     Scratch<T> memory(services, k * k + (d.leftSide ? 0 : k * columns));
     if (!memory) {
       outOfMemory = true;
@@ -78,6 +144,23 @@ struct Solve {
       }
     }
     if (!done) outOfMemory = true;
+  }
+
+  // conj(op(a)) x = b is op(a) conj(x) = conj(b).
+  void solveVectors(int64_t batch, int64_t k, int64_t columns) {
+    const bool conjugate = d.transpose == TriangularTranspose::kAdjoint;
+    const bool transpose = (d.transpose != TriangularTranspose::kNone) != (d.leftSide == 0);
+    const T* right = b + batch * k * columns;
+    T* x = result + batch * k * columns;
+    for (int64_t i = 0; i < k * columns; ++i) {
+      x[i] = conjugate ? ScalarTraits<T>::conjugate(right[i]) : right[i];
+    }
+    for (int64_t c = 0; c < columns; ++c) {
+      solveVector((d.lower != 0) != transpose, transpose, d.unitDiagonal != 0, a + batch * k * k, k,
+                  x + c * k);
+    }
+    if (!conjugate) return;
+    for (int64_t i = 0; i < k * columns; ++i) x[i] = ScalarTraits<T>::conjugate(x[i]);
   }
 };
 
