@@ -660,3 +660,27 @@ def test_numpy_view_outlives_its_client(python, clear):
             del kept
             gc.collect()
     """, JAX_PLATFORMS="isthmus,cpu", ISTHMUS_NUM_DEVICES=8, MALLOC_PERTURB_=165)
+
+
+def test_openblas_has_one_thread_while_devices_call_it(python):
+    """Its threads once kept all devices waiting for each other: a thousand times as long."""
+    check(python, """
+    import ctypes
+    import scipy.linalg.cython_blas  # whose OpenBLAS is what jaxlib's LAPACK calls
+    paths = {line.split()[-1] for line in open("/proc/self/maps") if "openblas" in line}
+    numbers = [getattr(ctypes.CDLL(path), "scipy_openblas_get_num_threads", None) for path in paths]
+    number = next(filter(None, numbers), lambda: 1)
+    before, seen = number(), set()
+    a = np.random.default_rng(0).normal(size=(n, 200, 200)).astype(np.float32)
+    a = jax.device_put(a + a.mT, NamedSharding(mesh, P("x")))
+    f = jax.jit(jnp.linalg.eigvalsh)
+    for _ in range(100):
+        result = f(a)
+        while not result.is_ready():
+            seen.add(number())
+        if 1 in seen:
+            break
+    assert 1 in seen, seen
+    assert number() == before
+    np.testing.assert_allclose(result, np.linalg.eigvalsh(np.asarray(a)), atol=1e-3)
+    """)

@@ -1,14 +1,19 @@
 #include "backends/cpu/load/custom_call_functions.h"
 
+#include "backends/cpu/load/blas_threads.h"
+
 namespace isthmus::cpu {
 namespace {
+
+bool hasSeveralDevices(const RunRequest& request) {
+  return request.assignment != nullptr && request.assignment->deviceIds.size() > 1;
+}
 
 // Tells the devices that meet this one what keeps it.
 class Announcement {
  public:
   Announcement(const RunRequest& request, RunServices& services, const std::string& what)
-      : request_(request), services_(services) {
-    isShared_ = request.assignment != nullptr && request.assignment->deviceIds.size() > 1;
+      : request_(request), services_(services), isShared_(hasSeveralDevices(request)) {
     if (isShared_) tell(what.c_str());
   }
   ~Announcement() {
@@ -22,7 +27,7 @@ class Announcement {
 
   const RunRequest& request_;
   RunServices& services_;
-  bool isShared_;
+  const bool isShared_;
 };
 
 }  // namespace
@@ -37,6 +42,7 @@ extern "C" int32_t isthmus_rt_custom_call(IsthmusRun* run, const void* descripto
   ffi::CallSite::Launch launch{run->services, request.userData, request.deviceId, request.launchId};
   ffi::CallSite& site = *(*run->callSites)[index];
   Announcement announcement(request, *run->services, site.spec().description);
+  OneBlasThread oneThread(site.spec().target.starts_with("lapack_") && hasSeveralDevices(request));
   Status status = site.call(launch, buffers);
   return status.ok() ? 0 : fail(run, std::move(status));
 }
