@@ -33,6 +33,7 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
     addTransposedRowPatterns(patterns);
     addSmallContractionPatterns(patterns, target_);
     addInterleavingPatterns(patterns);
+    addAccumulatedSlicePatterns(patterns);
     addNarrowingPatterns(patterns);
     addControlFlowPatterns(patterns);
     mlir::RewritePatternSet loopPatterns(&getContext());
