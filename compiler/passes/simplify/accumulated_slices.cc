@@ -1,6 +1,8 @@
 // Sums that loops carry, to which each round adds a slice within an array of zeros: the gradient of
-// dynamic_slice, as of the weights of a layer that a loop selects. Only the slice is added.
+// dynamic_slice, as of the weights of a layer that a loop selects. Only the slice is added. So it
+// is with what a gather has looked up.
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "llvm/ADT/STLExtras.h"
@@ -38,6 +40,12 @@ bool isNeverNegativeZero(Value value, llvm::SmallVectorImpl<Value>& assumed, int
   }
   mlir::Operation* op = value.getDefiningOp();
   if (auto add = llvm::dyn_cast<shlo::AddOp>(op)) return holds(add.getLhs()) || holds(add.getRhs());
+  if (auto scatter = llvm::dyn_cast<shlo::ScatterOp>(op)) {
+    // Whatever is added to what is not -0.0.
+    return scatter.getInputs().size() == 1 &&
+           llvm::isa_and_nonnull<shlo::AddOp>(soleOperation(scatter.getUpdateComputation())) &&
+           holds(scatter.getInputs()[0]);
+  }
   if (auto update = llvm::dyn_cast<shlo::DynamicUpdateSliceOp>(op)) {
     return holds(update.getOperand()) && holds(update.getUpdate());
   }
@@ -69,8 +77,36 @@ LogicalResult addOnlySlice(shlo::AddOp op, PatternRewriter& rewriter) {
   return mlir::failure();
 }
 
+// sum + scatter(zeros, at, updates) = scatter(sum, at, updates), where both add: the gradient of an
+// embedding in a loop touches the rows that a round has looked up. Updates of one place are added
+// to the sum one after the other rather than to each other first, as on XLA's clients.
+LogicalResult addOnlyUpdates(shlo::AddOp op, PatternRewriter& rewriter) {
+  if (!op->getParentOfType<shlo::WhileOp>()) return mlir::failure();
+  for (const bool isFirst : {false, true}) {
+    auto scatter = op->getOperand(isFirst ? 0 : 1).getDefiningOp<shlo::ScatterOp>();
+    Value sum = op->getOperand(isFirst ? 1 : 0);
+    if (!scatter || !scatter->hasOneUse() || scatter.getInputs().size() != 1 ||
+        !isPositiveZero(scatter.getInputs()[0]) || sum.getType() != op.getType() ||
+        scatter.getResult(0).getType() != op.getType() ||
+        !llvm::isa_and_nonnull<shlo::AddOp>(soleOperation(scatter.getUpdateComputation()))) {
+      continue;
+    }
+    llvm::SmallVector<Value> assumed;
+    if (!isNeverNegativeZero(sum, assumed)) continue;
+    rewriter.setInsertionPoint(op);
+    auto added = llvm::cast<shlo::ScatterOp>(rewriter.clone(*scatter));
+    added.getInputsMutable().assign(sum);
+    rewriter.replaceOp(op, added.getResult(0));
+    return mlir::success();
+  }
+  return mlir::failure();
+}
+
 }  // namespace
 
-void addAccumulatedSlicePatterns(mlir::RewritePatternSet& patterns) { patterns.add(addOnlySlice); }
+void addAccumulatedSlicePatterns(mlir::RewritePatternSet& patterns) {
+  patterns.add(addOnlySlice);
+  patterns.add(addOnlyUpdates);
+}
 
 }  // namespace isthmus

@@ -22,7 +22,8 @@ void addSlicePatterns(mlir::RewritePatternSet& patterns);
 void addShapePatterns(mlir::RewritePatternSet& patterns);
 // Elementwise operations before a reshape take its shape.
 void addReshapesFirstPatterns(mlir::RewritePatternSet& patterns);
-// Slices within zeros that are added to what loops carry.
+// Slices and scattered updates of zeros that are added to what loops carry; of several updates of
+// one place the order of additions changes.
 void addAccumulatedSlicePatterns(mlir::RewritePatternSet& patterns);
 // dynamic_slice, dynamic_update_slice, gather and scatter that are something simpler.
 void addIndexingPatterns(mlir::RewritePatternSet& patterns);

@@ -130,7 +130,7 @@ LogicalResult expandSmall(shlo::DotGeneralOp op, const TargetModel& target,
   const bool isInLoop = static_cast<bool>(op->getParentOfType<shlo::WhileOp>());
   int64_t items = 1;
   for (int64_t d : leftBatch) items *= lhs.getDimSize(d);
-  const auto factor = llvm::dyn_cast<mlir::FloatType>(lhs.getElementType());
+  auto factor = llvm::dyn_cast<mlir::FloatType>(lhs.getElementType());
   const bool isPacked = sumType.isInteger() || (factor && factor.getWidth() < 32);
   if (!isSmall(sumType, terms, isMatrixVector, isInLoop, isPacked, items, type.getShape(),
                target)) {

@@ -66,3 +66,30 @@ func.func @outside_of_loops(%x: tensor<8xf32>, %u: tensor<2xf32>, %y: tensor<8xi
   %d = stablehlo.add %c, %y : tensor<8xi32>
   return %b, %d : tensor<8xf32>, tensor<8xi32>
 }
+
+// -----
+
+// The gradient of an embedding in a loop adds to the rows that a round has looked up.
+// CHECK-LABEL: @looked_up_rows
+// CHECK: stablehlo.while(%{{.*}}, %[[SUM:.*]] = %{{.*}}) :
+// CHECK: "stablehlo.scatter"(%[[SUM]], %{{.*}}, %{{.*}})
+func.func @looked_up_rows(%at: tensor<16x1xi32>, %u: tensor<16x8xf32>, %n: tensor<i32>) -> tensor<100x8xf32> {
+  %zeros = stablehlo.constant dense<0.0> : tensor<100x8xf32>
+  %0 = stablehlo.constant dense<0> : tensor<i32>
+  %1 = stablehlo.constant dense<1> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %0, %sum = %zeros) : tensor<i32>, tensor<100x8xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %g = "stablehlo.scatter"(%zeros, %at, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+    ^bb0(%old: tensor<f32>, %new: tensor<f32>):
+      %s = stablehlo.add %old, %new : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<100x8xf32>, tensor<16x1xi32>, tensor<16x8xf32>) -> tensor<100x8xf32>
+    %next = stablehlo.add %sum, %g : tensor<100x8xf32>
+    %j = stablehlo.add %i, %1 : tensor<i32>
+    stablehlo.return %j, %next : tensor<i32>, tensor<100x8xf32>
+  }
+  return %r#1 : tensor<100x8xf32>
+}
