@@ -33,6 +33,8 @@ KernelDevice kernelDevice(const DeviceFacts& facts) {
   if (way.empty()) way = !facts.isCpu ? "groups" : facts.takesSpirv ? "vectors" : "elements";
   KernelDevice device;
   device.maxParameters = static_cast<int64_t>(facts.parameterBytes / sizeof(void*));
+  // OpenCL C is written without f16, which is an integer of its bits there.
+  device.convertsF16 = facts.takesSpirv && facts.hasHalves;
   device.atomicBits = facts.hasLongAtomics ? 64 : 32;
   if (way == "vectors") device.vectorBits = std::max(facts.vectorBits, 128U);
   const bool isEmulated = way == "emulated-matrices";

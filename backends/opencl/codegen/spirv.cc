@@ -59,6 +59,7 @@ llvm::Value* shuffleInSubgroup(llvm::IRBuilder<>& b, llvm::Value* value, llvm::V
 TargetModel kernelTarget(const KernelDevice& device) {
   if (device.vectorBits > 0) {
     TargetModel target = portableCpuTarget(kTriple, device.vectorBits);
+    target.convertsF16 = device.convertsF16;
     limitParameters(target, device.maxParameters);
     return target;
   }
@@ -68,6 +69,7 @@ TargetModel kernelTarget(const KernelDevice& device) {
                             .subgroupThreads = device.hasSubgroupShuffle ? kSubgroupItems : 0,
                             .atomicBits = device.atomicBits,
                             .vectorBits = device.hasVectors ? kVectorBits : 0});
+  target.convertsF16 = device.convertsF16;
   limitParameters(target, device.maxParameters);
   if (device.matrices != MatrixUnit::kNone) {
     target.products.unit = ProductUnit::kSubgroups;

@@ -28,6 +28,7 @@ struct KernelDevice {
   unsigned groupItems = 0;
   int64_t localBytes = 0;
   int64_t maxParameters = kFewestParameters;  // pointers that a kernel may have
+  bool convertsF16 = false;                   // to and from f32, by SPIR-V's conversions
   // The widest integers that work-items compare and exchange in global memory.
   unsigned atomicBits = 32;
   MatrixUnit matrices = MatrixUnit::kNone;  // of groups

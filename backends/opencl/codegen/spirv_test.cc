@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "compiler/codegen/simt/kernel_module.h"
 #include "compiler/dialect/dialect.h"
@@ -36,6 +39,7 @@ KernelDevice subGroupsDevice() {
 }
 const Way kWays[] = {{"wide vectors", {.vectorBits = 512}},
                      {"narrow vectors", {.vectorBits = 128}},
+                     {"halves", {.vectorBits = 512, .convertsF16 = true}},
                      {"groups", groupsDevice()},
                      {"sub-groups", subGroupsDevice()},
                      {"matrices", groupsDevice(MatrixUnit::kIntel)},
@@ -147,6 +151,36 @@ TEST(Spirv, booleans_are_not_compared_as_integers) {
       EXPECT_EQ(judge(*binary), "") << predicate;
     }
   }
+}
+
+// How many instructions of a kind there are.
+int countOf(const std::string& binary, uint32_t opcode) {
+  constexpr size_t kHeaderWords = 5;
+  std::vector<uint32_t> words(binary.size() / sizeof(uint32_t));
+  std::memcpy(words.data(), binary.data(), words.size() * sizeof(uint32_t));
+  int count = 0;
+  for (size_t i = kHeaderWords; i < words.size(); i += std::max(words[i] >> 16, 1U)) {
+    count += (words[i] & 0xffff) == opcode;
+  }
+  return count;
+}
+
+// By integers it takes three to six times as long.
+TEST(Spirv, f16_is_converted_by_instructions_where_the_device_has_them) {
+  constexpr uint32_t kFConvert = 115;
+  const std::string type = "tensor<1000xf16>";
+  const std::string program = fusion(type, type, "%y = stablehlo.exponential %x : " + type);
+  for (const KernelDevice& device : {KernelDevice{.vectorBits = 512}, groupsDevice()}) {
+    KernelDevice converting = device;
+    converting.convertsF16 = true;
+    StatusOr<std::string> without = compile(program, device);
+    StatusOr<std::string> with = compile(program, converting);
+    ASSERT_TRUE(without.ok() && with.ok());
+    EXPECT_EQ(countOf(*without, kFConvert), 0);
+    EXPECT_GE(countOf(*with, kFConvert), 2);
+    EXPECT_LT(with->size(), without->size());
+  }
+  check(program);
 }
 
 TEST(Spirv, rows_and_columns_are_reduced) {

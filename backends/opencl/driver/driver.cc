@@ -94,6 +94,7 @@ DeviceFacts readFacts(const Library& library, const std::string& platform, cl_de
   facts.isCpu = (reader.number<cl_device_type>(CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
   facts.takesSpirv = reader.text(CL_DEVICE_IL_VERSION).find("SPIR-V") != std::string::npos;
   facts.hasDoubles = has("cl_khr_fp64");
+  facts.hasHalves = has("cl_khr_fp16");
   facts.hasLongAtomics = has("cl_khr_int64_base_atomics") && has("cl_khr_int64_extended_atomics");
   facts.hasUsm = has("cl_intel_unified_shared_memory");
   auto svm = reader.number<cl_device_svm_capabilities>(CL_DEVICE_SVM_CAPABILITIES);
@@ -384,11 +385,12 @@ StatusOr<CommandQueue*> Driver::queueOf(int device, Queue queue) {
 
 std::string DeviceFacts::identity() const {
   return platform + "; " + name + "; " + version + "; driver " + driverVersion + "; " +
-         (takesSpirv ? "SPIR-V" : "OpenCL C") + "; " + (hasMatrices ? "matrices; " : "") +
-         (hasSubgroupShuffle ? "sub-group shuffle; " : "") + (hasUsm ? "USM" : "SVM") +
-         "; vectors of " + std::to_string(vectorBits) + " bits; groups of " +
-         std::to_string(maxWorkGroupItems) + " with " + std::to_string(localBytes) +
-         " bytes; parameters of " + std::to_string(parameterBytes) + " bytes";
+         (takesSpirv ? "SPIR-V" : "OpenCL C") + "; " + (hasHalves ? "halves; " : "") +
+         (hasMatrices ? "matrices; " : "") + (hasSubgroupShuffle ? "sub-group shuffle; " : "") +
+         (hasUsm ? "USM" : "SVM") + "; vectors of " + std::to_string(vectorBits) +
+         " bits; groups of " + std::to_string(maxWorkGroupItems) + " with " +
+         std::to_string(localBytes) + " bytes; parameters of " + std::to_string(parameterBytes) +
+         " bytes";
 }
 
 std::vector<size_t> Driver::kindNumbers() const {

@@ -38,6 +38,7 @@ struct DeviceFacts {
   bool isCpu = false;
   bool takesSpirv = false;      // clCreateProgramWithIL
   bool hasDoubles = false;      // cl_khr_fp64
+  bool hasHalves = false;       // cl_khr_fp16
   bool hasLongAtomics = false;  // cl_khr_int64_base_atomics and cl_khr_int64_extended_atomics
   bool hasUsm = false;          // cl_intel_unified_shared_memory
   bool hasSvm = false;          // coarse-grained shared virtual memory
