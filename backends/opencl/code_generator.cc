@@ -84,54 +84,76 @@ bool hasNearFeatures(shlo::ConvolutionOp conv) {
          !llvm::is_contained(numbers.getOutputSpatialDimensions(), last);
 }
 
-// A product for whose types the host has instructions that SPIR-V does not name, and vectors of 16
-// elements do not become.
-bool hasHostInstructions(mlir::Operation* op) {
-  constexpr int kFewestTerms = 4;       // as many as there are bytes in a lane
-  constexpr int64_t kMinSide = 64;      // of less the host has other kernels
-  constexpr int64_t kMinFeatures = 16;  // fill the columns of a tile
-  if (linkedHostFunctions().termsAtOnce(op) < kFewestTerms) return false;
+// Of one matrix, or a convolution of all channels.
+bool isUngrouped(mlir::Operation* op) {
   if (auto conv = llvm::dyn_cast<shlo::ConvolutionOp>(op)) {
-    return conv.getFeatureGroupCount() == 1 && conv.getBatchGroupCount() == 1 &&
-           convRolesOf(conv).outputFeatures >= kMinFeatures;
+    return conv.getFeatureGroupCount() == 1 && conv.getBatchGroupCount() == 1;
+  }
+  shlo::DotDimensionNumbersAttr numbers =
+      llvm::cast<shlo::DotGeneralOp>(op).getDotDimensionNumbers();
+  return numbers.getLhsBatchingDimensions().empty();
+}
+
+// Whether the rows and columns of a product, or the features of a convolution, fill a tile of sums:
+// kernels of the device take several times as long where they do not.
+bool fillsTiles(mlir::Operation* op) {
+  constexpr int64_t kSide = 64, kFeatures = 16;
+  if (auto conv = llvm::dyn_cast<shlo::ConvolutionOp>(op)) {
+    return convRolesOf(conv).outputFeatures >= kFeatures;
   }
   const SumsMatrix sums = sumsMatrixOf(llvm::cast<shlo::DotGeneralOp>(op));
-  return std::min(sums.rows, sums.cols) >= kMinSide;
+  return std::min(sums.rows, sums.cols) >= kSide;
+}
+
+// Whether the host is worth waiting for: what vectors of the device would take, on one thread.
+bool isLongProduct(const TargetModel& target, mlir::Operation* op, double minNs) {
+  return contractionNs(target, workOf(op).products) >= minNs;
+}
+constexpr double kMinNs = 50'000;          // where they take several times as long
+constexpr double kMinNsOfTiles = 200'000;  // where they do not
+
+// A product for whose types the host has instructions that SPIR-V does not name, and vectors of 16
+// elements do not become.
+bool wantsHostInstructions(const TargetModel& target, mlir::Operation* op) {
+  constexpr int kFewestTerms = 4;  // as many as there are bytes in a lane
+  if (linkedHostFunctions().termsAtOnce(op) < kFewestTerms) return false;
+  const bool isFilled = fillsTiles(op);
+  if (!isLongProduct(target, op, isFilled ? kMinNsOfTiles : kMinNs)) return false;
+  auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op);
+  if (!dot) return isUngrouped(op);
+  if (isFilled) return true;
+  // A product by a vector waits for memory, and many small ones the host multiplies one by one.
+  const SumsMatrix sums = sumsMatrixOf(dot);
+  return isUngrouped(op) && std::min(sums.rows, sums.cols) > 1;
 }
 
 // A product that has no vectors in the device's kernels, or a convolution that fills none of them,
-// as of a few channels a group, but in the host's: those of narrow floats and of integers the host
-// converts and copies.
+// as of a few channels a group, but in the host's. Those of narrow floats and of integers the host
+// converts and copies, which is less than going without vectors if there is only one to prepare.
 bool hasHostVectors(const TargetModel& target, mlir::Operation* op) {
-  auto isWideFloat = [](mlir::Value value) {
-    std::optional<ElementKind> kind = kindOf(value);
-    return kind && (kind->isComplex() || (kind->isFloat() && !kind->small));
+  auto areAll = [&](auto&& isOne) {
+    return llvm::all_of(op->getOperands(), [&](mlir::Value value) {
+      std::optional<ElementKind> kind = kindOf(value);
+      return kind && isOne(*kind);
+    });
   };
-  if (!llvm::all_of(op->getOperands(), isWideFloat)) return false;
+  const bool areWide = areAll(
+      [](const ElementKind& kind) { return kind.isComplex() || (kind.isFloat() && !kind.small); });
+  const bool areNarrow = areAll([](const ElementKind& kind) { return kind.bits <= 16; });
+  if (!areWide && !(areNarrow && isUngrouped(op))) return false;
   const DotStage chosen = chooseProduct(op, target);
   if (chosen.product.form == ProductForm::kItems) return true;
   const unsigned full = target.vectorLanes(kindOf(op->getResult(0))->computeBits());
-  return llvm::isa<shlo::ConvolutionOp>(op) && chosen.lanes < full;
+  return areWide && llvm::isa<shlo::ConvolutionOp>(op) && chosen.lanes < full;
 }
 
-// A product that the host computes by such instructions, or a convolution where its features are
-// side by side, long enough that waiting for it is little beside.
-bool wantsHostInstructions(const TargetModel& target, mlir::Operation* op) {
-  constexpr double kMinNs = 200'000;  // in vectors on one thread
-  return contractionNs(target, workOf(op).products) >= kMinNs && hasHostInstructions(op);
-}
-
-// A product that the host computes better, where the device is the host.
+// A product that the host computes better, where the device is the host: by instructions if the
+// features of a convolution are side by side.
 bool isHostProduct(const DeviceFacts& facts, const TargetModel& target, mlir::Operation* op) {
-  // Without vectors the device takes several times as long.
-  constexpr double kMinNsOfVectors = 50'000;
-  if (!isContraction(op) || !isHostDevice(facts, target)) {
-    return false;
-  }
+  if (!isContraction(op) || !isHostDevice(facts, target)) return false;
   auto conv = llvm::dyn_cast<shlo::ConvolutionOp>(op);
   if (wantsHostInstructions(target, op) && (!conv || hasNearFeatures(conv))) return true;
-  return contractionNs(target, workOf(op).products) >= kMinNsOfVectors &&
-         hasHostVectors(target, op);
+  return isLongProduct(target, op, kMinNs) && hasHostVectors(target, op);
 }
 
 class OpenclCodegen final : public StagedCodegen {

@@ -283,6 +283,60 @@ TEST(OpenclCodeGenerator, the_host_takes_convolutions_of_few_channels_a_group) {
   EXPECT_EQ(countHostFunctions(false, "f32", 50, 2), 0U);
 }
 
+// The number of functions of the host that a product of `batch` matrices needs, or a 3 x 3
+// convolution of 50 x 50 images.
+size_t countHostProducts(const std::string& element, int batch, int rows, int terms, int columns) {
+  DeviceFacts facts = someFacts();
+  facts.isCpu = facts.hasFineSvm = facts.hasHalves = true;
+  auto array = [&](const std::string& of, int first, int second) {
+    const std::string many = batch > 1 ? std::to_string(batch) + "x" : "";
+    return "tensor<" + many + std::to_string(first) + "x" + std::to_string(second) + "x" + of + ">";
+  };
+  const std::string lhs = array(element, rows, terms), rhs = array(element, terms, columns);
+  const std::string result = array(element == "i8" ? "i32" : element, rows, columns);
+  const std::string dims = batch > 1 ? "batching_dims = [0] x [0], contracting_dims = [2] x [1]"
+                                     : "contracting_dims = [1] x [0]";
+  return compileFor(facts, "func.func @main(%x: " + lhs + ", %w: " + rhs + ") -> " + result +
+                               " {\n%p = stablehlo.dot_general %x, %w, " + dims + " : (" + lhs +
+                               ", " + rhs + ") -> " + result + "\nreturn %p : " + result + "\n}")
+      .host.functions.size();
+}
+size_t countHostConvolutions(const std::string& element, int inputs, int outputs) {
+  DeviceFacts facts = someFacts();
+  facts.isCpu = facts.hasFineSvm = facts.hasHalves = true;
+  const std::string in = std::to_string(inputs), out = std::to_string(outputs);
+  const std::string image = "tensor<8x50x50x" + in + "x" + element + ">";
+  const std::string kernel = "tensor<3x3x" + in + "x" + out + "x" + element + ">";
+  const std::string result =
+      "tensor<8x50x50x" + out + "x" + (element == "i8" ? "i32" : element) + ">";
+  return compileFor(facts, "func.func @main(%x: " + image + ", %w: " + kernel + ") -> " + result +
+                               " {\n%c = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, "
+                               "f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} "
+                               "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (" +
+                               image + ", " + kernel + ") -> " + result +
+                               "\nreturn %c : " + result + "\n}")
+      .host.functions.size();
+}
+
+// Which took up to fifty times as long, element by element.
+TEST(OpenclCodeGenerator, the_host_takes_narrow_products_that_become_no_vectors) {
+  for (const char* element : {"f16", "i8"}) {
+    SCOPED_TRACE(element);
+    EXPECT_EQ(countHostProducts(element, 1, 1000, 1000, 3), 1U);
+    EXPECT_EQ(countHostConvolutions(element, 16, 3), 1U);
+    // Of many small matrices it would convert each.
+    EXPECT_EQ(countHostProducts(element, 4096, 8, 16, 8), 0U);
+    // These are vectors.
+    EXPECT_EQ(countHostConvolutions(element, 18, 8), 0U);
+  }
+}
+
+TEST(OpenclCodeGenerator, the_host_takes_convolutions_of_bytes_to_few_features) {
+  const size_t ofInstructions = __builtin_cpu_supports("avx512vnni") ? 1 : 0;
+  EXPECT_EQ(countHostConvolutions("i8", 64, 8), ofInstructions);
+  EXPECT_EQ(countHostProducts("i8", 1, 1024, 1024, 8), ofInstructions);
+}
+
 INSTANTIATE_TEST_SUITE_P(Forms, FewParameters, ::testing::Values("groups", "vectors", "elements"),
                          [](const auto& form) { return std::string(form.param); });
 

@@ -20,6 +20,7 @@
 #include "compiler/plan/op_error.h"
 #include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/dot_scheduler.h"
+#include "compiler/schedule/products/roles.h"
 #include "isthmus/log.h"
 #include "llvm/IR/Module.h"
 #include "runtime/ffi/call_site.h"
@@ -265,7 +266,12 @@ class CpuFunctionProvider final : public HostFunctionProvider {
     auto rhs = toArrayType(op->getOperand(1).getType());
     auto result = toArrayType(op->getResult(0).getType());
     if (!lhs.ok() || !rhs.ok() || !result.ok()) return 1;
-    return cpu::termsAtOnce(lhs->elementType, rhs->elementType, result->elementType);
+    const int terms = cpu::termsAtOnce(lhs->elementType, rhs->elementType, result->elementType);
+    auto conv = llvm::dyn_cast<shlo::ConvolutionOp>(op);
+    // Only convolutions of floats have windows; patches of bytes fill whole blocks (conv_gemm.cc).
+    const bool hasBlocks = !conv || lhs->elementType == ElementType::kBF16 ||
+                           convRolesOf(conv).inputFeatures % terms == 0;
+    return hasBlocks ? terms : 1;
   }
   StatusOr<std::unique_ptr<HostFunctions>> load(const HostProgram& program) const override {
     return CpuFunctions::load(program);
