@@ -17,10 +17,11 @@ double operandEvaluations(mlir::Operation* op, unsigned index) {
   const IndexingMaps maps = indexingMaps(op);
   if (!maps.operands[index].map) return result;
   // Each result reads all values of what is combined. Where results at other indices read other
-  // elements, those outside of the operand read none.
+  // elements, those outside of the operand read none; those between dilated elements compute one
+  // all the same, in lanes of which some are not wanted.
   const mlir::AffineMap map = maps.operands[index].map;
   double reads = result;
-  bool isReadOnce = true;
+  bool isReadOnce = maps.operands[index].zeros.empty();
   for (auto [d, size] : llvm::enumerate(tensorTypeOf(op->getResult(0)).getShape())) {
     isReadOnce &= size == 1 || map.isFunctionOfDim(d);
   }

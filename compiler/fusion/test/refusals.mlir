@@ -18,6 +18,15 @@ func.func @two_levels(%x: tensor<512x1024xf32>) -> tensor<f32> {
   return %s : tensor<f32>
 }
 
+// Each of a vector's lanes computes a power, of which one in eight is wanted.
+// CHECK-DAG: power at dear is not fused into pad at apart: computing again costs
+func.func @between_dilated_elements(%x: tensor<100000xf32>) -> tensor<799993xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %e = stablehlo.power %x, %x : tensor<100000xf32> loc("dear")
+  %p = stablehlo.pad %e, %zero, low = [0], high = [0], interior = [7] : (tensor<100000xf32>, tensor<f32>) -> tensor<799993xf32> loc("apart")
+  return %p : tensor<799993xf32>
+}
+
 // The update is half of what lies elsewhere: all of %x would be copied.
 // CHECK-DAG: dynamic_slice at elsewhere is not fused into multiply at half: what is updated in place would be read elsewhere
 func.func @reads_elsewhere(%x: tensor<4096xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<4096xf32> {
