@@ -401,11 +401,20 @@ void fillTables(const ConvProblem& p, Tables& t) {
 
 }  // namespace
 
+GemmDomain patchDomain(const ConvProblem& p, GemmDomain domain) {
+  auto fillsBlocks = [&](GemmDomain narrow) {
+    return p.inputFeatures % gemmKernels(narrow).stepsPerBlock() == 0;
+  };
+  const GemmDomain narrow = narrowDomain(domain, p.conv.lhsType, p.conv.rhsType, p.conv.resultType);
+  if (fillsBlocks(narrow)) return narrow;
+  // Of bytes AMX has blocks of 64.
+  const bool arePairs = narrow == GemmDomain::kBytes && fillsBlocks(GemmDomain::kPairs);
+  return arePairs ? GemmDomain::kPairs : domain;
+}
+
 bool runConvAsGemm(RunServices& services, const ConvProblem& p, GemmDomain domain) {
   const bool nativeResult = isDomainType(domain, p.conv.resultType);
-  // Patches are packed tap by tap: each must fill whole blocks of a panel.
-  const GemmDomain narrow = narrowDomain(domain, p.conv.lhsType, p.conv.rhsType, p.conv.resultType);
-  if (p.inputFeatures % gemmKernels(narrow).stepsPerBlock() == 0) domain = narrow;
+  domain = patchDomain(p, domain);
   Tables tables{};
   tables.taps = p.taps();
   tables.features = p.inputFeatures;

@@ -117,6 +117,9 @@ bool runPositionSums(RunServices& services, const ConvProblem& problem, GemmDoma
 const char* transposedSumsRefusal(const ConvProblem& problem, GemmDomain domain, Asked asked);
 bool runTransposedSums(RunServices& services, const ConvProblem& problem, GemmDomain domain);
 
+// The domain of `domain`'s sums whose kernels take patches, which are packed tap by tap: the
+// features of each must fill whole blocks of a panel.
+GemmDomain patchDomain(const ConvProblem& problem, GemmDomain domain);
 // Any problem, as a product of a matrix of patches and a matrix of kernels. False for want of
 // scratch memory.
 bool runConvAsGemm(RunServices& services, const ConvProblem& problem, GemmDomain domain);

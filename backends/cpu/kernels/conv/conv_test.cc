@@ -9,6 +9,7 @@
 #include <memory>
 #include <numeric>
 
+#include "backends/cpu/kernels/conv/conv_problem.h"
 #include "backends/cpu/kernels/isa_testing.h"
 #include "backends/cpu/kernels/kernel_testing.h"
 
@@ -414,6 +415,27 @@ TEST_P(ConvTest, WindowsOfOne) {
       c.spatial = {{9, 1, stride, low, low}, {11, 1, stride, low, low}};
       channelsLast(c);
       checkCase(c, rng);
+    }
+  }
+}
+
+// Features that blocks of bytes are too long for, but not those of pairs.
+TEST_P(ConvTest, BytesOfFewFeatures) {
+  std::mt19937 rng(17);
+  for (int64_t features : {6, 7, 64, 96}) {
+    Case c;
+    c.lhsType = c.rhsType = ElementType::kS8, c.resultType = ElementType::kS32;
+    c.batch = 2, c.inputFeatures = features, c.outputFeatures = 20;
+    c.spatial = {{9, 3, 1, 1, 1}, {11, 3, 1, 1, 1}};
+    channelsLast(c);
+    checkCase(c, rng);
+    auto descriptor = describe(c);
+    ASSERT_TRUE(descriptor.ok());
+    void* buffers[3] = {};
+    for (const ConvProblem& problem : plainProblems(*descriptor, buffers)) {
+      const GemmDomain domain = patchDomain(problem, GemmDomain::kU32);
+      EXPECT_EQ(domain == GemmDomain::kU32, features % 2 != 0) << features;
+      EXPECT_EQ(features % gemmKernels(domain).stepsPerBlock(), 0) << features;
     }
   }
 }
