@@ -268,9 +268,10 @@ class CpuFunctionProvider final : public HostFunctionProvider {
     if (!lhs.ok() || !rhs.ok() || !result.ok()) return 1;
     const int terms = cpu::termsAtOnce(lhs->elementType, rhs->elementType, result->elementType);
     auto conv = llvm::dyn_cast<shlo::ConvolutionOp>(op);
-    // Only convolutions of floats have windows; patches of bytes fill whole blocks (conv_gemm.cc).
-    const bool hasBlocks = !conv || lhs->elementType == ElementType::kBF16 ||
-                           convRolesOf(conv).inputFeatures % terms == 0;
+    // Only convolutions of floats have windows; patches of bytes fill blocks of pairs at least
+    // (patchDomain).
+    const bool hasBlocks =
+        !conv || lhs->elementType == ElementType::kBF16 || convRolesOf(conv).inputFeatures % 2 == 0;
     return hasBlocks ? terms : 1;
   }
   StatusOr<std::unique_ptr<HostFunctions>> load(const HostProgram& program) const override {
