@@ -5,20 +5,17 @@
 
 namespace isthmus {
 
-namespace {
-
-// Whether a block at `start` lies from `begin` on, with both known.
-bool beginsAt(mlir::Value start, int64_t last, int64_t begin) {
+std::optional<int64_t> knownStart(mlir::Value start, int64_t last) {
+  if (last == 0) return 0;
   mlir::DenseIntElementsAttr known;
-  if (!mlir::matchPattern(start, mlir::m_Constant(&known))) return last == 0;
-  // A block that would stick out is moved.
+  if (!mlir::matchPattern(start, mlir::m_Constant(&known)) || known.getNumElements() != 1) {
+    return std::nullopt;
+  }
   const llvm::APInt value = *known.value_begin<llvm::APInt>();
   const bool isSigned = !mlir::cast<mlir::IntegerType>(known.getElementType()).isUnsigned();
-  if (isSigned && value.isNegative()) return begin == 0;
-  return begin == static_cast<int64_t>(value.getLimitedValue(static_cast<uint64_t>(last)));
+  if (isSigned && value.isNegative()) return 0;
+  return static_cast<int64_t>(value.getLimitedValue(static_cast<uint64_t>(last)));
 }
-
-}  // namespace
 
 bool readsUpdatedPlace(shlo::DynamicUpdateSliceOp update, mlir::OpOperand& use) {
   const llvm::ArrayRef<int64_t> size = update.getUpdate().getType().getShape();
@@ -27,7 +24,7 @@ bool readsUpdatedPlace(shlo::DynamicUpdateSliceOp update, mlir::OpOperand& use) 
     const llvm::ArrayRef<int64_t> whole = update.getType().getShape();
     for (auto [d, start] : llvm::enumerate(update.getStartIndices())) {
       if ((slice.getStrides()[d] != 1 && size[d] > 1) ||
-          !beginsAt(start, whole[d] - size[d], slice.getStartIndices()[d])) {
+          knownStart(start, whole[d] - size[d]) != slice.getStartIndices()[d]) {
         return false;
       }
     }

@@ -1,10 +1,10 @@
 // Slices at known places, and gathers and scatters that are slices.
-#include <algorithm>
 #include <optional>
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/combiner.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/facts/update_slice.h"
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
@@ -25,16 +25,10 @@ LogicalResult simplifyDynamicSlice(shlo::DynamicSliceOp op, PatternRewriter& rew
   Dims starts, limits, strides;
   for (auto [d, index] : llvm::enumerate(op.getStartIndices())) {
     int64_t size = op.getSliceSizes()[d];
-    int64_t last = operandType.getDimSize(d) - size;
-    int64_t start = 0;
-    // A slice as large as the dimension can only start at 0, whatever the index.
-    if (last > 0) {
-      auto known = constantIntegers(index);
-      if (!known || known->size() != 1) return mlir::failure();
-      start = std::clamp<int64_t>((*known)[0], 0, last);
-    }
-    starts.push_back(start);
-    limits.push_back(start + size);
+    const std::optional<int64_t> start = knownStart(index, operandType.getDimSize(d) - size);
+    if (!start) return mlir::failure();
+    starts.push_back(*start);
+    limits.push_back(*start + size);
     strides.push_back(1);
   }
   rewriter.replaceOpWithNewOp<shlo::SliceOp>(op, op.getType(), op.getOperand(), starts, limits,
@@ -50,14 +44,10 @@ LogicalResult padOfOneBlock(shlo::DynamicUpdateSliceOp op, PatternRewriter& rewr
   Dims low, high;
   for (auto [d, index] : llvm::enumerate(op.getStartIndices())) {
     const int64_t last = type.getDimSize(d) - block.getDimSize(d);
-    int64_t start = 0;
-    if (last > 0) {
-      auto known = constantIntegers(index);
-      if (!known || known->size() != 1) return mlir::failure();
-      start = std::clamp<int64_t>((*known)[0], 0, last);
-    }
-    low.push_back(start);
-    high.push_back(last - start);
+    const std::optional<int64_t> start = knownStart(index, last);
+    if (!start) return mlir::failure();
+    low.push_back(*start);
+    high.push_back(last - *start);
   }
   auto scalar = RankedTensorType::get({}, type.getElementType());
   mlir::Value outside = shlo::ConstantOp::create(rewriter, op.getLoc(), number.resizeSplat(scalar));
