@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/codegen/loop/loop_nest.h"
 #include "compiler/codegen/target/group_threads.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types/array_shape.h"
@@ -188,18 +189,9 @@ void LoopKernel::emitTail(const Stretch& stretch,
     }
   }
   if (constantMiddle && constantStop && stage_.tail == RowTail::kNarrow) {
-    // Narrower vectors, where single elements would take longer than all vectors before.
-    int64_t at = constantMiddle->getSExtValue(), end = constantStop->getSExtValue();
-    int64_t vectors = (at - stretch.from) / lanes();
-    bool isWorthwhile = end - at > std::max<int64_t>(1, vectors / 2);
-    for (int64_t width = lanes() / 2; width > 1 && isWorthwhile; width /= 2) {
-      if (end - at < width) continue;
-      evaluator_.setLanes(static_cast<unsigned>(width));
-      IndexExpr j(at);
-      j.laneStride = 1;
-      body(j);
-      at += width;
-    }
+    const int64_t from = constantMiddle->getSExtValue(), end = constantStop->getSExtValue();
+    const int64_t at =
+        forNarrowVectors(evaluator_, from, end, (from - stretch.from) / lanes(), lanes(), body);
     if (at == end) return;
     bounds.lo = loops_.i64(at);
   }

@@ -47,9 +47,10 @@ class LoopKernel {
   // Lanes along the last loop (loop_kernel.cc).
   void emitRows();
   void emitTile(const IndexExpr& piece);
-  // Calls body for each stretch of an outer loop; the second, where the loop's index is known
-  // already, as loop by loop of the tiled ones from `loop` on.
+  // Calls body for each stretch of an outer loop.
   void forStretches(size_t loop, llvm::function_ref<void(int64_t from, int64_t to)> body);
+  // Branches to body for the stretches in which the indices `at` lie, those of tiled loops, from
+  // `loop` on; there `at` says so.
   void withinStretches(size_t loop, Position& at, llvm::function_ref<void()> body);
   void emitLoops(size_t loop, const Position& at, llvm::Value* lo, llvm::Value* hi);
   void emitLastLoop(llvm::ArrayRef<IndexExpr> outer, llvm::Value* lo, llvm::Value* hi);

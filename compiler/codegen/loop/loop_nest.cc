@@ -38,23 +38,15 @@ class LoopNest {
   }
 
  private:
-  // What is left of a row by vectors of half as many lanes, and so on, where single elements would
-  // take longer than all vectors before. Returns where they end.
+  // Returns where what is left of a row begins that single elements are for.
   int64_t narrowVectors(size_t d, int64_t from, const Position& at) {
-    const int64_t rest = sizes_[d] - from;
-    if (d + 1 != sizes_.size() || tiled_.dim == static_cast<int64_t>(d) ||
-        rest <= std::max<int64_t>(1, from / lanes_ / 2)) {
-      return from;
-    }
-    for (int64_t width = lanes_ / 2; width > 1; width /= 2) {
-      if (sizes_[d] - from < width) continue;
-      Position inner = at;
-      inner.emplace_back(from).laneStride = 1;
-      evaluator_.setLanes(static_cast<unsigned>(width));
-      body_(inner);
-      from += width;
-    }
-    return from;
+    if (d + 1 != sizes_.size() || tiled_.dim == static_cast<int64_t>(d)) return from;
+    return forNarrowVectors(evaluator_, from, sizes_[d], from / lanes_, lanes_,
+                            [&](const IndexExpr& i) {
+                              Position inner = at;
+                              inner.push_back(i);
+                              body_(inner);
+                            });
   }
 
   void loop(size_t d, int64_t from, int64_t to, int64_t by, const Position& at) {
@@ -107,6 +99,20 @@ TiledDim tiledDimOf(KernelBuilder& kernel, const WholeStage& stage, TileSpace sp
     tiled.hi = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, tiled.hi, loops.i64(size));
   }
   return tiled;
+}
+
+int64_t forNarrowVectors(Evaluator& evaluator, int64_t from, int64_t end, int64_t vectors,
+                         int64_t lanes, llvm::function_ref<void(const IndexExpr&)> body) {
+  if (end - from <= std::max<int64_t>(1, vectors / 2)) return from;
+  for (int64_t width = lanes / 2; width > 1; width /= 2) {
+    if (end - from < width) continue;
+    evaluator.setLanes(static_cast<unsigned>(width));
+    IndexExpr i(from);
+    i.laneStride = 1;
+    body(i);
+    from += width;
+  }
+  return from;
 }
 
 void forUpdates(KernelBuilder& kernel, const UpdateStage& stage, mlir::RankedTensorType updates,

@@ -24,6 +24,12 @@ void loopNest(KernelBuilder& kernel, llvm::ArrayRef<int64_t> sizes, unsigned lan
               const std::function<void(llvm::ArrayRef<IndexExpr>)>& body,
               const TiledDim& tiled = {});
 
+// What is left of a row, from `from` to `end` after so many vectors of `lanes`, by vectors of half
+// as many lanes, and so on, where single elements would take longer than all vectors before.
+// Returns where they end.
+int64_t forNarrowVectors(Evaluator& evaluator, int64_t from, int64_t end, int64_t vectors,
+                         int64_t lanes, llvm::function_ref<void(const IndexExpr&)> body);
+
 // Each of the updates of the tiles at hand, which `stage` has cut into runs of them; where it has
 // lanes, so many neighbours of a row at a time.
 void forUpdates(KernelBuilder& kernel, const UpdateStage& stage, mlir::RankedTensorType updates,
