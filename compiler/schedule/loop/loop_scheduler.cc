@@ -39,6 +39,8 @@ class LoopScheduler {
   void chooseLanes();
   bool keepsShortRows();
   void chooseCuts();
+  // Of a loop over one dimension, inside of it, rising; of no root more than `most`.
+  llvm::SmallVector<int64_t, 4> cutsOfRoots(const LoopDim& dim, size_t most) const;
   void chooseOuterCuts();
   bool chooseInterleaving();
   bool chooseTransposition();
@@ -252,15 +254,21 @@ void LoopScheduler::chooseCuts() {
     return;
   }
   stage_.cuts.push_back(0);
-  if (last.first == last.last) {
-    for (size_t r = 0; r < roots_.size(); ++r) {
-      if (roots_[r].shapedLike) continue;
-      llvm::append_range(stage_.cuts, cutsAlong(roots_[r].value, spaces_[r][last.last], kFewCuts));
-    }
-  }
+  llvm::append_range(stage_.cuts, cutsOfRoots(last, kFewCuts));
   stage_.cuts.push_back(last.size);
-  llvm::sort(stage_.cuts);
   stage_.cuts.erase(std::unique(stage_.cuts.begin(), stage_.cuts.end()), stage_.cuts.end());
+}
+
+llvm::SmallVector<int64_t, 4> LoopScheduler::cutsOfRoots(const LoopDim& dim, size_t most) const {
+  llvm::SmallVector<int64_t, 4> cuts;
+  if (dim.first != dim.last) return cuts;
+  for (size_t r = 0; r < roots_.size(); ++r) {
+    if (roots_[r].shapedLike) continue;
+    llvm::append_range(cuts, cutsAlong(roots_[r].value, spaces_[r][dim.last], most));
+  }
+  llvm::sort(cuts);
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  return cuts;
 }
 
 // Where pads and concatenations along an outer loop are decided within it, all that they choose
@@ -279,15 +287,7 @@ void LoopScheduler::chooseOuterCuts() {
   const auto operations = static_cast<int64_t>(numbers_.size() * (stage_.cuts.size() - 1));
   int64_t stretches = 1;
   for (size_t g = 0; g + 1 < stage_.dims.size(); ++g) {
-    const LoopDim& dim = stage_.dims[g];
-    if (dim.first != dim.last) continue;
-    OuterCuts cuts{static_cast<int64_t>(g), {}};
-    for (size_t r = 0; r < roots_.size(); ++r) {
-      if (roots_[r].shapedLike) continue;
-      llvm::append_range(cuts.at, cutsAlong(roots_[r].value, spaces_[r][dim.last], kMaxCuts));
-    }
-    llvm::sort(cuts.at);
-    cuts.at.erase(std::unique(cuts.at.begin(), cuts.at.end()), cuts.at.end());
+    OuterCuts cuts{static_cast<int64_t>(g), cutsOfRoots(stage_.dims[g], kMaxCuts)};
     const int64_t more = stretches * (static_cast<int64_t>(cuts.at.size()) + 1);
     if (cuts.at.empty() || more > kMaxStretches || more * operations > kMaxOperations) continue;
     stretches = more;
