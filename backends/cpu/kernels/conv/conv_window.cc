@@ -385,11 +385,12 @@ class WindowConv {
       filterRows(input, result, rows, columns);
     } else if (groupTile_) {
       computeGroups(input, result, rows, columns);
-    }
-    for (int64_t group = 0; group < p_.groups && !groupTile_ && !filters(); ++group) {
-      const int64_t groupInput = box ? group * p_.inputFeatures : group * p_.inputGroupStride;
-      computeGroup(group, input + groupInput * inputBytes_,
-                   result + group * p_.outputGroupStride * resultBytes_, rows, columns);
+    } else {
+      for (int64_t group = 0; group < p_.groups; ++group) {
+        const int64_t groupInput = box ? group * p_.inputFeatures : group * p_.inputGroupStride;
+        computeGroup(group, input + groupInput * inputBytes_,
+                     result + group * p_.outputGroupStride * resultBytes_, rows, columns);
+      }
     }
     if (!p_.epilogue) return;
     int64_t position = 0;
