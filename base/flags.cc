@@ -86,6 +86,9 @@ constexpr FlagInfo kFlags[] = {
     {"ISTHMUS_FOLD_BYTES", FlagType::kInt, "4096",
      "Operations on constants are computed by the compiler if their results are no larger; 0: "
      "never."},
+    {"ISTHMUS_GUARD_MEMORY", FlagType::kBool, "0",
+     "Every block of the host's memory ends at a page that nobody may touch and is unmapped once "
+     "freed: who reaches past an array faults there. Slow; the CPU's buffers and scratch only."},
     {"ISTHMUS_OPENCL_LIBRARY", FlagType::kString, "libOpenCL.so.1",
      "OpenCL library of platform xpu: the loader of installable drivers, or a driver itself."},
     {"ISTHMUS_OPENCL_KERNELS", FlagType::kString, "",

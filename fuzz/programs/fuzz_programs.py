@@ -29,7 +29,11 @@ class Fuzzer:
     def __init__(self, options):
         self.options = options
         self.platforms = [["cpu", None], *([options.platform, level] for level in runners.LEVELS)]
-        self.clients = runners.Clients({"JAX_PLATFORMS": f"{options.platform},cpu"})
+        # Arguments are copied to where reaching past them faults.
+        self.clients = runners.Clients({
+            "JAX_PLATFORMS": f"{options.platform},cpu",
+            "ISTHMUS_GUARD_MEMORY": "1", "ISTHMUS_ZERO_COPY": "0",
+        })
         self.rejected = 0
 
     def failure(self, program):

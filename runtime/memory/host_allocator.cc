@@ -9,7 +9,9 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "isthmus/flags.h"
 #include "runtime/memory/cgroup.h"
+#include "runtime/memory/guarded_blocks.h"
 #include "runtime/memory/host_blocks.h"
 #include "runtime/memory/host_spans.h"
 
@@ -26,6 +28,14 @@ constexpr bool kBypassPool = true;
 #else
 constexpr bool kBypassPool = false;
 #endif
+
+// Asked once: a block goes back where it came from. Not a guarded static, as in hostMemoryLimit().
+bool guards() {
+  static std::atomic<int> known{-1};
+  int value = known.load(std::memory_order_relaxed);
+  if (value < 0) known.store(value = flagBool("ISTHMUS_GUARD_MEMORY"), std::memory_order_relaxed);
+  return value != 0;
+}
 
 // What all threads share.
 struct Central {
@@ -133,6 +143,7 @@ void* hostAllocate(size_t bytes) {
     void* data = nullptr;
     return posix_memalign(&data, kBlockAlignment, std::max<size_t>(bytes, 1)) == 0 ? data : nullptr;
   }
+  if (guards()) return guardedAllocate(bytes);
   if (bytes >= kMinLargeBytes) return central().blocks.take(bytes);
   int index = smallClass(bytes);
   if (!ThreadCache::isAlive) return central().spans.take(index, 1);
@@ -145,6 +156,7 @@ void hostDeallocate(void* data, size_t bytes) {
     std::free(data);
     return;
   }
+  if (guards()) return guardedDeallocate(data, bytes);
   if (bytes >= kMinLargeBytes) {
     central().blocks.give(data, bytes);
     return;

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/memory/guarded_blocks.h"
+
 namespace isthmus {
 namespace {
 
@@ -209,6 +211,19 @@ TEST(HostAllocator, ChildOfForkCanAllocate) {
   for (std::thread& thread : threads) thread.join();
 }
 #endif
+
+TEST(GuardedBlocks, FaultPastTheEndAndAfterTheyWereFreed) {
+  for (size_t bytes : {size_t{64}, size_t{4096}, size_t{100 * 64}}) {
+    auto* data = static_cast<volatile char*>(guardedAllocate(bytes));
+    ASSERT_NE(data, nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % 64, 0u);
+    data[0] = data[bytes - 1] = 1;
+    EXPECT_DEATH(data[bytes] = 1, "") << bytes;
+    guardedDeallocate(const_cast<char*>(data), bytes);
+    EXPECT_DEATH(data[0] = 1, "") << bytes;
+  }
+  EXPECT_EQ(guardedAllocate(SIZE_MAX), nullptr);
+}
 
 }  // namespace
 }  // namespace isthmus

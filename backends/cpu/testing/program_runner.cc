@@ -12,16 +12,17 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/driver/driver.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/memory/guarded_blocks.h"
 
 namespace isthmus::cpu::testing {
 namespace {
 
 constexpr char kGarbage = static_cast<char>(0xA5);
 
+// Who reaches past the block faults.
 char* allocate(size_t bytes) {
-  size_t rounded = (bytes + kBufferAlignment) / kBufferAlignment * kBufferAlignment;
-  char* data = static_cast<char*>(std::aligned_alloc(kBufferAlignment, rounded));
-  std::memset(data, kGarbage, rounded);
+  char* data = static_cast<char*>(guardedAllocate(bytes));
+  std::memset(data, kGarbage, bytes);
   return data;
 }
 
@@ -35,7 +36,7 @@ class TestServices final : public RunServices {
     if (middle > 0) function(context, 0, middle);
   }
   void* allocateScratch(size_t bytes) override { return allocate(bytes); }
-  void freeScratch(void* data, size_t bytes) override { std::free(data); }
+  void freeScratch(void* data, size_t bytes) override { guardedDeallocate(data, bytes); }
   Collectives& collectives() override { std::abort(); }
 };
 
@@ -69,23 +70,24 @@ StatusOr<std::vector<Bytes>> runExecutable(const Executable& executable,
     return invalidArgument("got ", arguments.size(), " arguments, expected ",
                            info.parameters.size());
   }
-  std::vector<char*> owned;
+  std::vector<std::pair<char*, size_t>> owned;
   std::vector<const void*> parameters;
   std::vector<void*> results(info.outputs.size());
   for (size_t p = 0; p < arguments.size(); ++p) {
-    char* data = allocate(info.parameters[p].type.sizeBytes());
     if (arguments[p].size() != info.parameters[p].type.sizeBytes()) {
       return invalidArgument("argument ", p, " has ", arguments[p].size(), " bytes");
     }
+    char* data = allocate(arguments[p].size());
     std::copy(arguments[p].begin(), arguments[p].end(), data);
-    owned.push_back(data);
+    owned.emplace_back(data, arguments[p].size());
     parameters.push_back(data);
     if (info.parameters[p].aliasedOutput >= 0) results[info.parameters[p].aliasedOutput] = data;
   }
   for (size_t r = 0; r < results.size(); ++r) {
     if (results[r]) continue;
-    owned.push_back(allocate(info.outputs[r].type.sizeBytes()));
-    results[r] = owned.back();
+    const size_t bytes = info.outputs[r].type.sizeBytes();
+    owned.emplace_back(allocate(bytes), bytes);
+    results[r] = owned.back().first;
   }
   TestServices services;
   RunRequest request;
@@ -100,11 +102,12 @@ StatusOr<std::vector<Bytes>> runExecutable(const Executable& executable,
   }
   for (size_t p = 0; p < arguments.size() && status.ok(); ++p) {
     bool isKept = info.parameters[p].donation == DonationKind::kNone;
-    if (isKept && !std::ranges::equal(arguments[p], std::span(owned[p], arguments[p].size()))) {
+    if (isKept &&
+        !std::ranges::equal(arguments[p], std::span(owned[p].first, arguments[p].size()))) {
       status = internalError("parameter ", p, " was overwritten");
     }
   }
-  for (char* data : owned) std::free(data);
+  for (auto [data, bytes] : owned) guardedDeallocate(data, bytes);
   if (!status.ok()) return status;
   return outputs;
 }

@@ -12,6 +12,7 @@
 #include "backends/cpu/testing/kernel_harness.h"
 #include "compiler/target/element_kind.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "runtime/memory/guarded_blocks.h"
 
 namespace {
 
@@ -22,8 +23,9 @@ std::string readFile(const char* path) {
   return text.str();
 }
 
-void* alignedCopy(const std::string& bytes) {
-  void* memory = std::aligned_alloc(64, (bytes.size() + 127) / 64 * 64);
+// A kernel that reaches past it faults.
+void* guardedCopy(const std::string& bytes) {
+  void* memory = isthmus::guardedAllocate(bytes.size());
   std::memcpy(memory, bytes.data(), bytes.size());
   return memory;
 }
@@ -64,7 +66,7 @@ int main(int argc, char** argv) {
   }
   std::vector<void*> buffers;
   for (; next < argc && std::strcmp(argv[next], "--"); ++next) {
-    buffers.push_back(alignedCopy(readFile(argv[next])));
+    buffers.push_back(guardedCopy(readFile(argv[next])));
   }
   ++next;
   std::vector<size_t> sizes;
@@ -74,7 +76,7 @@ int main(int argc, char** argv) {
     size_t size =
         array.getNumElements() * isthmus::elementKind(array.getElementType())->storageBytes;
     sizes.push_back(size);
-    buffers.push_back(alignedCopy(std::string(size, '\xee')));
+    buffers.push_back(guardedCopy(std::string(size, '\xee')));
   }
   (*kernel)->run(buffers, split);
   double best = 1e30;
