@@ -17,6 +17,7 @@
 #include "backends/cpu/testing/kernel_harness.h"
 #include "compiler/schedule/loop/sharing.h"
 #include "isthmus/float_mode.h"
+#include "runtime/memory/guarded_blocks.h"
 
 namespace isthmus::codegen {
 namespace {
@@ -279,6 +280,39 @@ TEST(KernelEmitter, takes_columns_apart_up_to_the_end_of_an_array) {
     }
   }
   munmap(pages, 2 * page);
+}
+
+// Rows that are longer than a vector: of those of a block's last vectors nothing is asked for, and
+// the ones before must not reach past the array either.
+TEST(KernelEmitter, sums_groups_of_long_rows_up_to_the_end_of_an_array) {
+  constexpr int64_t kOuter = 2, kRows = 32, kGroups = 8;
+  for (int64_t columns : {9, 12, 16}) {
+    const int64_t size = kOuter * kRows * kGroups * columns;
+    const std::string from = "tensor<2x32x8x" + std::to_string(columns) + "xf32>";
+    auto kernel = compile(fusionText({from}, "tensor<2x8xf32>",
+                                     "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                                     "    %out = stablehlo.reduce(%0 init: %z) applies "
+                                     "stablehlo.add across dimensions = [1, 3] : (" +
+                                         from + ", tensor<f32>) -> tensor<2x8xf32>"));
+    ASSERT_TRUE(kernel);
+    const size_t bytes = size * sizeof(float);
+    auto* x = static_cast<float*>(guardedAllocate(bytes));
+    for (int64_t i = 0; i < size; ++i) x[i] = static_cast<float>(i * i % 101);
+    std::vector<float> y(kOuter * kGroups, -7);
+    kernel->run({x, y.data()});
+    for (int64_t o = 0; o < kOuter; ++o) {
+      for (int64_t g = 0; g < kGroups; ++g) {
+        float sum = 0;
+        for (int64_t r = 0; r < kRows; ++r) {
+          for (int64_t c = 0; c < columns; ++c) {
+            sum += x[((o * kRows + r) * kGroups + g) * columns + c];
+          }
+        }
+        EXPECT_EQ(y[o * kGroups + g], sum) << columns << " at " << o << ", " << g;
+      }
+    }
+    guardedDeallocate(x, bytes);
+  }
 }
 
 TEST(KernelEmitter, arithmetic_on_bf16_rounds_by_an_instruction_where_there_is_one) {

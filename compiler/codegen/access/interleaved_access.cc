@@ -98,14 +98,16 @@ llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
   uniform.laneStride = 0;
   Range range = rangeOf(uniform, 1);
   // The block is wider than what is asked for, and must not reach past the array: where it would,
-  // the last vector ends with the last element that is asked for.
+  // no vector goes beyond the last element that is asked for.
   if (range.lo < 0) return nullptr;
-  int64_t asked = first - begin + stride * (lanes - 1) + 1;
-  int64_t back =
-      range.hi + stride * lanes > count ? std::max<int64_t>(0, stride * lanes - asked) : 0;
-  if (range.hi + stride * lanes - back > count) return nullptr;
+  int64_t end = stride * lanes;
+  if (range.hi + end > count) end = first - begin + stride * (lanes - 1) + 1;
+  if (range.hi + end > count) return nullptr;
+  // By how much vector k begins before its place in the block. Where columns are farther apart than
+  // a vector is long, that concerns more vectors than the last.
+  auto back = [&](int64_t k) { return std::max<int64_t>(0, (k + 1) * lanes - end); };
 
-  std::string key = blockKey("interleaved", base, type, linear.terms, {begin, stride, lanes, back});
+  std::string key = blockKey("interleaved", base, type, linear.terms, {begin, stride, lanes, end});
   llvm::Value* pointer = loops_.address(base, type, linear);
   llvm::IRBuilder<>& b = loops_.at(level);
   llvm::Align align(loops_.function()->getParent()->getDataLayout().getTypeStoreSize(type));
@@ -113,7 +115,7 @@ llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
   for (int64_t k = 0; k < stride; ++k) {
     llvm::Value*& vector = level->scalars[key + "#" + std::to_string(k)];
     if (!vector) {
-      int64_t at = begin + k * lanes - (k + 1 == stride ? back : 0);
+      int64_t at = begin + k * lanes - back(k);
       llvm::Value* from = b.CreateConstInBoundsGEP1_64(type, pointer, at);
       vector = b.CreateAlignedLoad(llvm::FixedVectorType::get(type, lanes_), from, align);
     }
@@ -121,7 +123,7 @@ llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
   }
   // As many columns as lanes: one transposition gives all of them, and the neighbours will be asked
   // for.
-  if (stride == lanes && linear.laneStride > 0 && back == 0) {
+  if (stride == lanes && linear.laneStride > 0 && end == stride * lanes) {
     auto columnKey = [&](int64_t column) { return key + "|" + std::to_string(column); };
     int64_t column = linear.constant - begin;
     if (auto it = level->scalars.find(columnKey(column)); it != level->scalars.end()) {
@@ -136,7 +138,7 @@ llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
     for (int64_t lane = 0; lane < lanes; ++lane) {
       int64_t row = linear.laneStride < 0 ? lanes - 1 - lane : lane;
       int64_t offset = column + row * stride;
-      offsets.push_back(offset < (stride - 1) * lanes ? offset : offset + back);
+      offsets.push_back(offset + back(offset / lanes));
     }
     return offsets;
   };
@@ -153,7 +155,7 @@ llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
     return it->second;
   }
   llvm::SmallVector<Offsets, 16> wanted;
-  for (int64_t c = 0; c < stride - back; ++c) wanted.push_back(offsetsOf(c));
+  for (int64_t c = 0; c < stride - back(stride - 1); ++c) wanted.push_back(offsetsOf(c));
   for (auto [c, value] : llvm::enumerate(pickAll(b, loops_.target(), vectors, wanted))) {
     level->scalars[columnKey(static_cast<int64_t>(c))] = value;
   }
