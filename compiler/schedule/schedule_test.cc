@@ -280,23 +280,24 @@ TEST(ChooseSchedule, reduces_no_blocks_where_other_rows_are_read) {
 // Of what is concatenated or padded along an outer loop, no element computes more than its own
 // part.
 TEST(ChooseSchedule, cuts_outer_loops_between_parts) {
-  auto rolled = [](int rows) {
-    const std::string type = "tensor<" + std::to_string(rows) + "x500xf32>";
-    const std::string most = "tensor<" + std::to_string(rows - 3) + "x500xf32>";
+  auto rolled = [](int rows, int columns = 500) {
     const std::string n = std::to_string(rows), m = std::to_string(rows - 3);
+    const std::string c = std::to_string(columns);
+    auto rowsOf = [&](const std::string& count) { return "tensor<" + count + "x" + c + "xf32>"; };
+    const std::string type = rowsOf(n), most = rowsOf(m), few = rowsOf("3");
     return Program(type, type,
                    "%e = stablehlo.exponential %x : " + type + "\n%a = stablehlo.slice %e [" + m +
-                       ":" + n + ", 0:500] : (" + type +
-                       ") -> tensor<3x500xf32>\n%b = stablehlo.slice %e [0:" + m + ", 0:500] : (" +
-                       type + ") -> " + most +
-                       "\n%y = stablehlo.concatenate %a, %b, dim = 0 : (tensor<3x500xf32>, " +
+                       ":" + n + ", 0:" + c + "] : (" + type + ") -> " + few +
+                       "\n%b = stablehlo.slice %e [0:" + m + ", 0:" + c + "] : (" + type + ") -> " +
+                       most + "\n%y = stablehlo.concatenate %a, %b, dim = 0 : (" + few + ", " +
                        most + ") -> " + type);
   };
   const TargetModel target = vectorCpu();
   Program large = rolled(600);
   EXPECT_THAT(large.schedule(target), HasSubstr("dims=0:600,1:500 lanes=16 cuts=0,500 outer=0@3 "));
+  EXPECT_THAT(rolled(6).schedule(target), HasSubstr("outer=0@3 "));
   // A little time is not worth another loop's compilation.
-  EXPECT_THAT(rolled(20).schedule(target), ::testing::Not(HasSubstr("outer")));
+  EXPECT_THAT(rolled(6, 16).schedule(target), ::testing::Not(HasSubstr("outer")));
   const std::string loops = "loop results=0 dims=0:600,1:500 lanes=16 cuts=0,500 chunk=500 outer=";
   EXPECT_EQ(large.problemWith(loops + "0@3/599", target), "");
   for (const char* wrong : {"0@0", "0@600", "0@5/5", "0@7/3", "0@1,0@2", "-1@3"}) {

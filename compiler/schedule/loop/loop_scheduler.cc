@@ -274,7 +274,8 @@ llvm::SmallVector<int64_t, 4> LoopScheduler::cutsOfRoots(const LoopDim& dim, siz
 // Where pads and concatenations along an outer loop are decided within it, all that they choose
 // from is computed for each element. A stretch of the loop has the part that it needs.
 void LoopScheduler::chooseOuterCuts() {
-  constexpr double kMinNs = 20'000;         // further code has to be worth its compilation
+  constexpr double kMinNs = 500;  // further code has to be worth its compilation
+  constexpr double kOperationsPerNs = .2;
   constexpr int64_t kMaxStretches = 32;     // of all loops, one within the other
   constexpr int64_t kMaxOperations = 4096;  // of all bodies, if each had the whole fusion's
   if (target_.device != DeviceKind::kCpu || stage_.order != LoopOrder::kRows ||
@@ -282,6 +283,8 @@ void LoopScheduler::chooseOuterCuts() {
       stage_.dims.back().size < static_cast<int64_t>(stage_.lanes)) {
     return;
   }
+  const int64_t limit =
+      std::min(kMaxOperations, static_cast<int64_t>(kOperationsPerNs * stage_.ns));
   mlir::Block& body = fusion_.getBody().front();
   if (!body.getOps<shlo::ReduceOp>().empty()) return;
   const auto operations = static_cast<int64_t>(numbers_.size() * (stage_.cuts.size() - 1));
@@ -289,7 +292,7 @@ void LoopScheduler::chooseOuterCuts() {
   for (size_t g = 0; g + 1 < stage_.dims.size(); ++g) {
     OuterCuts cuts{static_cast<int64_t>(g), cutsOfRoots(stage_.dims[g], kMaxCuts)};
     const int64_t more = stretches * (static_cast<int64_t>(cuts.at.size()) + 1);
-    if (cuts.at.empty() || more > kMaxStretches || more * operations > kMaxOperations) continue;
+    if (cuts.at.empty() || more > kMaxStretches || more * operations > limit) continue;
     stretches = more;
     stage_.outerCuts.push_back(std::move(cuts));
   }
