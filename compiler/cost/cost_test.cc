@@ -182,8 +182,29 @@ TEST_F(CostTest, OnGpusCheapWorkOnLessIsDoneAgain) {
   EXPECT_FALSE(isAgain("%v = stablehlo.exponential %y {v} : WIDE " + users, "v"));
   gpu.memoryBytesPerNs = 10;
   EXPECT_TRUE(isAgain("%v = stablehlo.exponential %y {v} : WIDE " + users, "v"));
-  gpu.device = DeviceKind::kCpu;
-  EXPECT_FALSE(isAgain(widened + two, "w"));
+}
+
+TEST_F(CostTest, OnCpusAnAdditionToWhatOthersReadIsDoneAgain) {
+  TargetModel cpu = roundTarget();
+  auto isAgain = [&](const std::string& body) {
+    first("%x: tensor<100xf32>, %y: tensor<100xf32>, %s: tensor<f32>",
+          "%m = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<100xf32> "
+          "%k = stablehlo.exponential %x : tensor<100xf32> " +
+              body);
+    mlir::Operation* found = nullptr;
+    module_->walk([&](mlir::Operation* op) {
+      if (op->hasAttr("v")) found = op;
+    });
+    EXPECT_TRUE(found) << body;
+    return found && RecomputedOps(*found->getBlock(), cpu).contains(found);
+  };
+  const std::string used = "%a = stablehlo.add %v, %y : tensor<100xf32> ";
+  const std::string others = "%b = stablehlo.negate %k : tensor<100xf32> ";
+  const std::string scaled = "%v = stablehlo.multiply %k, %m {v} : tensor<100xf32> ";
+  EXPECT_TRUE(isAgain(scaled + used + others));
+  EXPECT_FALSE(isAgain(scaled + used));  // nobody else reads %k
+  EXPECT_FALSE(isAgain("%v = stablehlo.multiply %k, %y {v} : tensor<100xf32> " + used + others));
+  EXPECT_FALSE(isAgain("%v = stablehlo.divide %k, %m {v} : tensor<100xf32> " + used + others));
 }
 
 TEST_F(CostTest, GroupsGatherUpdatesOfFewElementsInCopies) {

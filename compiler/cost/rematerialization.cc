@@ -108,17 +108,13 @@ struct CheapWork {
 };
 using CheapWorks = llvm::DenseMap<mlir::Operation*, CheapWork>;
 
-// The work that gives the result, back to arrays that take no more bytes together; none if there is
-// no such work. `before`: that of earlier operations.
-std::optional<CheapWork> cheapWorkOf(mlir::Operation* op, const CheapWorks& before,
-                                     const TargetModel& target) {
+// The work that gives the result, back to arrays; none if it is none. `before`: that of earlier
+// operations.
+std::optional<CheapWork> workBackToArrays(mlir::Operation* op, const CheapWorks& before) {
   if (fusionClass(op) != FusionClass::kElementwise || op->getNumResults() != 1 ||
       !isOfKernelsOnly(op)) {
     return std::nullopt;
   }
-  mlir::Value result = op->getResult(0);
-  if (bytesOf(result.getType()) < static_cast<double>(target.minRecomputedBytes))
-    return std::nullopt;
   CheapWork work;
   work.cost = std::max(1.0, elementCost(op));
   for (mlir::Value operand : op->getOperands()) {
@@ -132,15 +128,37 @@ std::optional<CheapWork> cheapWorkOf(mlir::Operation* op, const CheapWorks& befo
       work.arrays.insert(operand);
     }
   }
-  double read = 0;
-  for (mlir::Value array : work.arrays) read += bytesOf(array.getType());
+  return work;
+}
+
+bool readsNoMoreThan(mlir::Type result, const CheapWork& work) {
   // Small arrays beside a large one are nothing.
   constexpr double kLittle = 1.01;
-  // Additions in the time in which memory brings the element.
-  const double maxCost = static_cast<double>(elementBytes(result.getType())) *
-                         target.elementOpsPerNs / target.memoryBytesPerNs;
-  if (work.cost > maxCost || read > kLittle * bytesOf(result.getType())) return std::nullopt;
-  return work;
+  double read = 0;
+  for (mlir::Value array : work.arrays) read += bytesOf(array.getType());
+  return read <= kLittle * bytesOf(result);
+}
+
+// Whether memory takes as long to bring the result as the arrays, and longer than the work.
+bool isCheapOnGpu(mlir::Type result, const CheapWork& work, const TargetModel& target) {
+  const double additionsMeanwhile =
+      static_cast<double>(elementBytes(result)) * target.elementOpsPerNs / target.memoryBytesPerNs;
+  return bytesOf(result) >= static_cast<double>(target.minRecomputedBytes) &&
+         work.cost <= additionsMeanwhile && readsNoMoreThan(result, work);
+}
+
+// Whether the work is next to nothing, on one array that others read too: it is in memory anyway,
+// and the result beside it would be written in vain.
+bool isCheapOnCpu(mlir::Type result, const CheapWork& work) {
+  constexpr double kMaxCost = 2;
+  mlir::Value array;
+  for (mlir::Value read : work.arrays) {
+    if (elementCount(read.getType()) == 1) continue;
+    if (array) return false;
+    array = read;
+  }
+  return array && !llvm::all_equal(array.getUsers()) && work.cost <= kMaxCost &&
+         readsNoMoreThan(result, work);
 }
 
 }  // namespace
@@ -157,15 +175,20 @@ bool isRematerializableExpansion(mlir::Operation* op, const TargetModel& target)
 }
 
 RecomputedOps::RecomputedOps(mlir::Block& block, const TargetModel& target) {
-  if (target.device != DeviceKind::kGpu) return;
+  const bool isGpu = target.device == DeviceKind::kGpu;
   CheapWorks works;
   for (mlir::Operation& op : block) {
-    if (auto work = cheapWorkOf(&op, works, target)) works[&op] = *std::move(work);
+    std::optional<CheapWork> work = workBackToArrays(&op, works);
+    if (!work) continue;
+    mlir::Type result = op.getResult(0).getType();
+    if (isGpu ? isCheapOnGpu(result, *work, target) : isCheapOnCpu(result, *work)) {
+      works[&op] = *std::move(work);
+    }
   }
   for (mlir::Operation& op : llvm::reverse(block)) {
     if (op.use_empty() || !works.contains(&op)) continue;
-    // What one operation uses is computed with it.
-    const bool isForOne = llvm::all_equal(op.getUsers());
+    // What one operation uses is computed with it, unless it would join what computes its array.
+    const bool isForOne = isGpu && llvm::all_equal(op.getUsers());
     if (!isForOne || ops_.contains(*op.getUsers().begin())) ops_.insert(&op);
   }
 }

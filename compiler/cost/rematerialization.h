@@ -19,9 +19,9 @@ bool isRematerializable(mlir::Operation* op);
 bool isRematerializableExpansion(mlir::Operation* op, const TargetModel& target);
 
 // The operations of a block that are cheap elementwise work on arrays that take no more memory than
-// their results, which several kernels use and nothing needs in memory: on a GPU each kernel reads
-// those arrays in the time in which it would read the result, and nobody writes it. None on CPUs,
-// which have fewer operations for each byte.
+// their results, and that nothing needs in memory: each kernel reads those arrays in the time in
+// which it would read the result, and nobody writes it. On a GPU, what several kernels use; on a
+// CPU, which has fewer operations for each byte, an addition or two on one array that others read.
 class RecomputedOps {
  public:
   RecomputedOps(mlir::Block& block, const TargetModel& target);
