@@ -4,6 +4,7 @@
 #include "compiler/codegen/math/vector_math.h"
 #include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/loop/complex_words.h"
 #include "compiler/schedule/loop/reduction_axes.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -140,9 +141,14 @@ Val Evaluator::get(mlir::Value value, const MultiIndex& index) {
   ++emitted_;
   const MaterializedValues::Row* row = materialized_.rowOf(value);
   if (row && !isRowAtHand(*row, value, index)) row = nullptr;
+  const MaterializedValues::StoredRow* stored = materialized_.storedRowOf(value);
   Val result;
   if (row && row->level) {
     result = load(row->base, kindOf(value), positionInRow(*row, index), row->level);
+  } else if (stored && isStoredRow(*stored, value, index)) {
+    mlir::RankedTensorType type = tensorTypeOf(value);
+    result = load(stored->base, kindOf(value), linearize(index, type), stored->level,
+                  type.getNumElements());
   } else {
     result = loops_.within(level, [&] {
       Val computed = compute(value, index);
@@ -156,6 +162,11 @@ Val Evaluator::get(mlir::Value value, const MultiIndex& index) {
   if (!result.level) result.level = level;
   result.level->memo[key] = {result};
   return result;
+}
+
+bool Evaluator::isStoredRow(const MaterializedValues::StoredRow& row, mlir::Value value,
+                            const MultiIndex& index) {
+  return linearizeOuter(index, tensorTypeOf(value), row.outerDims) == row.row;
 }
 
 Val Evaluator::compute(mlir::Value value, const MultiIndex& index) {

@@ -90,6 +90,10 @@ class Evaluator {
 
   // The position in a dense row-major buffer of `type`.
   IndexExpr linearize(const MultiIndex& index, mlir::RankedTensorType type);
+  // The position of the index's first `dims` dimensions in an array of those; none where the last
+  // of them is merged with the next.
+  std::optional<IndexExpr> linearizeOuter(const MultiIndex& index, mlir::RankedTensorType type,
+                                          size_t dims);
   // Where in an array of `from` the element is that a reshape of it to `to` has at `index`.
   MultiIndex reshapedIndex(const MultiIndex& index, mlir::RankedTensorType to,
                            mlir::RankedTensorType from);
@@ -181,6 +185,8 @@ class Evaluator {
   void memoise(mlir::Value value, const MultiIndex& index, const Val& known);
   bool isReducedAlready(mlir::Operation* op, const MultiIndex& index);
   bool isRowAtHand(const MaterializedValues::Row& row, mlir::Value value, const MultiIndex& index);
+  bool isStoredRow(const MaterializedValues::StoredRow& row, mlir::Value value,
+                   const MultiIndex& index);
   IndexExpr positionInRow(const MaterializedValues::Row& row, const MultiIndex& index);
   Val compute(mlir::Value value, const MultiIndex& index);
   Val computeOp(mlir::OpResult value, const MultiIndex& index);

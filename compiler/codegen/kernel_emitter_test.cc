@@ -129,6 +129,45 @@ TEST(KernelEmitter, softmax_in_one_kernel_computes_each_exponential_once) {
 }
 
 // Blocks of as many rows as a vector has lanes, and what is left of rows and of blocks.
+// A result of each row, of what the loop over the row has stored, reads that: where it is the same
+// row.
+TEST(KernelEmitter, sums_of_a_row_that_was_stored_compute_nothing_again) {
+  constexpr int64_t kRows = 6, kColumns = 128;
+  const std::string big = "tensor<6x128xf32>", small = "tensor<6xf32>";
+  for (bool isReversed : {false, true}) {
+    const std::string summed =
+        isReversed ? "    %v = stablehlo.reverse %e, dims = [0, 1] : " + big + "\n" : "";
+    auto kernel = compile(
+        "func.func @f(%in: " + big + ") -> (" + big + ", " + small +
+        ") {\n  %r:2 = \"isthmus.fusion\"(%in) <{schedule = [\"loop results=0 rows=1 "
+        "dims=0:6,1:128 "
+        "lanes=4 cuts=0,128 chunk=128 reduce=" +
+        std::string(isReversed ? "3" : "2") + ":row:4x1\"]}> ({\n  ^bb0(%0: " + big +
+        "):\n    %z = stablehlo.constant dense<0.0> : tensor<f32>\n    %e = stablehlo.sqrt %0 : " +
+        big + "\n" + summed + "    %s = stablehlo.reduce(" + (isReversed ? "%v" : "%e") +
+        " init: %z) applies stablehlo.add across dimensions = [1] : (" + big +
+        ", tensor<f32>) -> " + small + "\n    isthmus.yield %e, %s : " + big + ", " + small +
+        "\n  }) : (" + big + ") -> (" + big + ", " + small + ")\n  return %r#0, %r#1 : " + big +
+        ", " + small + "\n}\n");
+    ASSERT_TRUE(kernel);
+    std::vector<float> x(kRows * kColumns), y(x.size()), sums(kRows);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * i % 101 * (i * i % 101));
+    kernel->run({x.data(), y.data(), sums.data()});
+    for (int64_t row = 0; row < kRows; ++row) {
+      float sum = 0;
+      for (int64_t j = 0; j < kColumns; ++j) {
+        ASSERT_EQ(y[row * kColumns + j], std::sqrt(x[row * kColumns + j]));
+        sum += y[(isReversed ? kRows - 1 - row : row) * kColumns + j];
+      }
+      EXPECT_EQ(sums[row], sum) << row;
+    }
+    const std::string& ir = kernel->llvmIr();
+    const std::string call = "call <4 x float> @llvm.sqrt";
+    const bool isTwice = ir.find(call) != ir.rfind(call);
+    EXPECT_EQ(isTwice, isReversed) << ir;
+  }
+}
+
 TEST(KernelEmitter, reduces_short_rows_in_blocks) {
   for (auto [rows, columns] : {std::pair<int64_t, int64_t>{32, 16}, {37, 17}, {64, 33}, {300, 9}}) {
     const std::string row = "tensor<" + std::to_string(rows) + "xf32>";

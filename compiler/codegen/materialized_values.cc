@@ -35,6 +35,10 @@ const MaterializedValues::Row* MaterializedValues::rowOf(mlir::Value value) cons
   return entryOf(rows_, value);
 }
 
+const MaterializedValues::StoredRow* MaterializedValues::storedRowOf(mlir::Value value) const {
+  return entryOf(storedRows_, value);
+}
+
 void MaterializedValues::setRowsWritten(mlir::Operation* writer, Level* level) {
   for (auto& [value, row] : rows_) {
     if (row.writer == writer) row.level = level;

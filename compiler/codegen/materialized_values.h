@@ -46,6 +46,20 @@ class MaterializedValues {
   void setRowsWritten(mlir::Operation* writer, Level* level);
   void setRowsStale();
 
+  // What has been stored of one of the kernel's results: the elements whose first `outerDims`
+  // dimensions are at `row`, a linear index of an array of those. They are read back from `base`,
+  // where the array begins.
+  struct StoredRow {
+    llvm::Value* base = nullptr;
+    size_t outerDims = 0;
+    IndexExpr row;
+    Level* level = nullptr;  // after they were stored
+  };
+  void addStoredRow(mlir::Value value, const StoredRow& row) { storedRows_[value] = row; }
+  void dropStoredRows() { storedRows_.clear(); }
+  // Null if none is there.
+  const StoredRow* storedRowOf(mlir::Value value) const;
+
   // Where accumulators and rows of several rows are there at once: the first of these, and the one
   // that is being computed, as linear indices of an array of rows. What is asked for at another is
   // not there.
@@ -80,6 +94,7 @@ class MaterializedValues {
   llvm::DenseMap<mlir::Value, Val> registers_;
   llvm::DenseMap<mlir::Operation*, Accumulators> accumulators_;
   llvm::DenseMap<mlir::Value, Row> rows_;
+  llvm::DenseMap<mlir::Value, StoredRow> storedRows_;
   std::optional<RowBlock> block_;
   ProductSums sums_;
 };

@@ -138,6 +138,15 @@ IndexExpr Evaluator::linearize(const MultiIndex& index, mlir::RankedTensorType t
   return sum;
 }
 
+std::optional<IndexExpr> Evaluator::linearizeOuter(const MultiIndex& index,
+                                                   mlir::RankedTensorType type, size_t dims) {
+  if (dims > 0 && (index.merged >> (dims - 1) & 1)) return std::nullopt;
+  MultiIndex outer;
+  outer.dims.assign(index.dims.begin(), index.dims.begin() + dims);
+  return linearize(
+      outer, mlir::RankedTensorType::get(type.getShape().take_front(dims), type.getElementType()));
+}
+
 MultiIndex Evaluator::normalize(const MultiIndex& index, llvm::ArrayRef<int64_t> shape) {
   if (!index.merged) return index;
   MultiIndex apart;

@@ -82,6 +82,7 @@ void LoopKernel::emitRowResults(llvm::ArrayRef<IndexExpr> outer) {
   llvm::SmallVector<Root, 2> roots = rowRootsOf(fusion_, stage_);
   if (roots.empty()) return;
   evaluator_.setLanes(1);
+  addStoredRows(outer);
   llvm::SmallVector<MultiIndex, 2> indices;
   // All values before any store, as in emitElement.
   llvm::SmallVector<Val, 2> values;
@@ -94,6 +95,23 @@ void LoopKernel::emitRowResults(llvm::ArrayRef<IndexExpr> outer) {
     evaluator_.store(kernel_.buffer(fusion_->getNumOperands() + root.result),
                      evaluator_.kindOf(root.value), evaluator_.linearize(index, root.type()),
                      value);
+  }
+  evaluator_.materialized().dropStoredRows();
+}
+
+// What the loop over the row has stored, results of the row read rather than compute again.
+void LoopKernel::addStoredRows(llvm::ArrayRef<IndexExpr> outer) {
+  const LoopDim& columns = dims().back();
+  // Each thread of a group stores some of it.
+  if (stage_.groupThreads > 1 || columns.last < columns.first) return;
+  for (size_t r = 0; r < roots_.size(); ++r) {
+    if (roots_[r].shapedLike) continue;
+    const auto outerDims = static_cast<size_t>(spaces_[r][columns.first]);
+    const std::optional<IndexExpr> row =
+        evaluator_.linearizeOuter(multiIndexOf(r, outer), roots_[r].type(), outerDims);
+    if (!row) continue;
+    evaluator_.materialized().addStoredRow(roots_[r].value,
+                                           {results_[r], outerDims, *row, loops_.current()});
   }
 }
 

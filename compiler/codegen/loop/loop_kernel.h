@@ -67,6 +67,7 @@ class LoopKernel {
   void waitForReaders();
   void emitElement(llvm::ArrayRef<IndexExpr> at);
   void emitRowResults(llvm::ArrayRef<IndexExpr> outer);
+  void addStoredRows(llvm::ArrayRef<IndexExpr> outer);
 
   // Reductions of some rows first (loop_row_blocks.cc).
   void emitRowBlocks();

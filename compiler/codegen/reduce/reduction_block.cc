@@ -107,12 +107,7 @@ bool Evaluator::isRowAtHand(const MaterializedValues::Row& row, mlir::Value valu
                             const MultiIndex& index) {
   if (row.stride == 0) return true;
   const auto& block = materialized_.rowBlock();
-  if (!block) return false;
-  mlir::RankedTensorType type = tensorTypeOf(value);
-  MultiIndex outer = index;
-  outer.dims.pop_back();
-  auto rows = mlir::RankedTensorType::get(type.getShape().drop_back(), type.getElementType());
-  return linearize(outer, rows) == block->row;
+  return block && linearizeOuter(index, tensorTypeOf(value), index.dims.size() - 1) == block->row;
 }
 
 IndexExpr Evaluator::positionInRow(const MaterializedValues::Row& row, const MultiIndex& index) {
