@@ -1,7 +1,9 @@
-// Transposes between two products go behind what is computed of rows in between, so that rows stay
-// in the order in which the first product makes them, and the second one takes the transpose in.
+// Transposes go behind what is computed of them where a product takes them in, or where reductions
+// leave little to be transposed.
 //
-// Weights of attention with several queries for each key are such where vmap has put the group in
+// Between two products they go behind what is computed of rows, so that rows stay in the order in
+// which the first product makes them, and the second one takes the transpose in. Weights of
+// attention with several queries for each key are such where vmap has put the group in
 // front behind the rows' maxima: jax.nn.dot_product_attention with fewer heads of keys than of
 // queries. Left in place, the transpose would have all scores stored.
 #include "compiler/dialect/dialect.h"
@@ -53,8 +55,10 @@ bool isOfAnyOrder(Value operand, shlo::TransposeOp transpose) {
   if (auto other = operand.getDefiningOp<shlo::TransposeOp>()) {
     return other.getPermutation() == transpose.getPermutation();
   }
+  // One that only reorders dimensions is a transpose.
   auto broadcast = operand.getDefiningOp<shlo::BroadcastInDimOp>();
-  return broadcast && isStaticArray(broadcast) && isStaticArray(broadcast.getOperand());
+  return broadcast && isStaticArray(broadcast) && isStaticArray(broadcast.getOperand()) &&
+         elementCount(broadcast.getOperand().getType()) < elementCount(broadcast.getType());
 }
 
 }  // namespace
@@ -102,26 +106,61 @@ Value untransposed(PatternRewriter& rewriter, Value operand, shlo::TransposeOp t
                                         dims);
 }
 
+// What is kept of the array as it was comes in another order.
+void moveBehindReduction(shlo::ReduceOp reduce, shlo::TransposeOp transpose,
+                         PatternRewriter& rewriter) {
+  llvm::ArrayRef<int64_t> permutation = transpose.getPermutation();
+  Dims reduced, kept;
+  for (auto [dim, from] : llvm::enumerate(permutation)) {
+    const bool isReduced = llvm::is_contained(reduce.getDimensions(), static_cast<int64_t>(dim));
+    (isReduced ? reduced : kept).push_back(from);
+  }
+  llvm::sort(reduced);
+  Dims before = kept, order, shape;
+  llvm::sort(before);
+  for (int64_t dim : before) shape.push_back(shapeOf(transpose.getOperand())[dim]);
+  for (int64_t dim : kept) order.push_back(llvm::lower_bound(before, dim) - before.begin());
+  mlir::IRMapping mapping;
+  mapping.map(transpose.getResult(), transpose.getOperand());
+  auto moved = llvm::cast<shlo::ReduceOp>(rewriter.clone(*reduce.getOperation(), mapping));
+  moved.setDimensions(reduced);
+  auto type = tensorTypeOf(reduce->getResult(0));
+  moved->getResult(0).setType(type.clone(shape));
+  rewriter.replaceOpWithNewOp<shlo::TransposeOp>(reduce, type, moved->getResult(0), order);
+}
+
+void moveBehindSlice(shlo::SliceOp slice, shlo::TransposeOp transpose, PatternRewriter& rewriter) {
+  const Dims inverse = inverseOf(transpose.getPermutation());
+  auto ofArray = [&](llvm::ArrayRef<int64_t> values) {
+    Dims reordered;
+    for (int64_t dim : inverse) reordered.push_back(values[dim]);
+    return reordered;
+  };
+  Value moved = shlo::SliceOp::create(
+      rewriter, slice.getLoc(), transpose.getOperand(), ofArray(slice.getStartIndices()),
+      ofArray(slice.getLimitIndices()), ofArray(slice.getStrides()));
+  rewriter.replaceOpWithNewOp<shlo::TransposeOp>(slice, slice.getType(), moved,
+                                                 transpose.getPermutation());
+}
+
 // `op`, one of the above, of operands that are not transposed, and its result transposed instead.
 void moveBehind(mlir::Operation* op, shlo::TransposeOp transpose, PatternRewriter& rewriter) {
   rewriter.setInsertionPoint(op);
-  llvm::ArrayRef<int64_t> permutation = transpose.getPermutation();
+  if (auto reduce = llvm::dyn_cast<shlo::ReduceOp>(op)) {
+    return moveBehindReduction(reduce, transpose, rewriter);
+  }
+  if (auto slice = llvm::dyn_cast<shlo::SliceOp>(op)) {
+    return moveBehindSlice(slice, transpose, rewriter);
+  }
   mlir::IRMapping mapping;
-  Dims order(permutation);
-  Dims shape(shapeOf(transpose.getOperand()));
-  if (llvm::isa<shlo::ReduceOp>(op)) {
-    mapping.map(transpose.getResult(), transpose.getOperand());
-    order.pop_back();
-    shape.pop_back();
-  } else {
-    for (Value operand : op->getOperands()) {
-      mapping.map(operand, untransposed(rewriter, operand, transpose));
-    }
+  for (Value operand : op->getOperands()) {
+    mapping.map(operand, untransposed(rewriter, operand, transpose));
   }
   mlir::Operation* moved = rewriter.clone(*op, mapping);
   auto type = tensorTypeOf(op->getResult(0));
-  moved->getResult(0).setType(type.clone(shape));
-  rewriter.replaceOpWithNewOp<shlo::TransposeOp>(op, type, moved->getResult(0), order);
+  moved->getResult(0).setType(type.clone(shapeOf(transpose.getOperand())));
+  rewriter.replaceOpWithNewOp<shlo::TransposeOp>(op, type, moved->getResult(0),
+                                                 transpose.getPermutation());
 }
 
 LogicalResult moveTransposeBehindRows(shlo::TransposeOp op, PatternRewriter& rewriter) {
@@ -141,10 +180,56 @@ LogicalResult moveTransposeBehindRows(shlo::TransposeOp op, PatternRewriter& rew
   return mlir::success(!users.empty());
 }
 
+// Whether nothing is left of the transposed array in the end but its reductions, and slices of it
+// that are small beside it.
+bool isOnlyReduced(shlo::TransposeOp op) {
+  constexpr int64_t kSliced = 8;
+  if (!isStaticArray(op)) return false;
+  bool isReduced = false;
+  llvm::SmallSetVector<Value, kMaxRowOperations> arrays;
+  arrays.insert(op);
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    for (mlir::Operation* user : arrays[i].getUsers()) {
+      if (auto reduce = llvm::dyn_cast<shlo::ReduceOp>(user)) {
+        if (reduce.getInputs().size() != 1 || reduce.getInputs()[0] != arrays[i]) return false;
+        isReduced = true;
+      } else if (llvm::isa<shlo::SliceOp>(user)) {
+        if (kSliced * elementCount(user->getResult(0).getType()) > elementCount(op.getType())) {
+          return false;
+        }
+      } else {
+        if (!isPlainElementwise(user) || !isOfShape(user->getResult(0), op)) return false;
+        arrays.insert(user->getResult(0));
+      }
+    }
+    if (arrays.size() > kMaxRowOperations) return false;
+  }
+  auto isKnown = [&](Value operand) {
+    return arrays.contains(operand) || isOfAnyOrder(operand, op);
+  };
+  return isReduced && llvm::all_of(llvm::drop_begin(arrays), [&](Value value) {
+           return llvm::all_of(value.getDefiningOp()->getOperands(), isKnown);
+         });
+}
+
+LogicalResult moveTransposeBehindReductions(shlo::TransposeOp op, PatternRewriter& rewriter) {
+  // A product takes its transpose in.
+  if (productBehind(op.getOperand()) || !isOnlyReduced(op)) return mlir::failure();
+  auto isNext = [&](mlir::Operation* user) {
+    return llvm::isa<shlo::ReduceOp, shlo::SliceOp>(user) ||
+           llvm::all_of(user->getOperands(), [&](Value v) { return isOfAnyOrder(v, op); });
+  };
+  llvm::SmallSetVector<mlir::Operation*, 4> users(op->user_begin(), op->user_end());
+  users.remove_if([&](mlir::Operation* user) { return !isNext(user); });
+  for (mlir::Operation* user : users) moveBehind(user, op, rewriter);
+  return mlir::success(!users.empty());
+}
+
 }  // namespace
 
 void addTransposedRowPatterns(mlir::RewritePatternSet& patterns) {
   patterns.add(moveTransposeBehindRows);
+  patterns.add(moveTransposeBehindReductions);
 }
 
 }  // namespace isthmus

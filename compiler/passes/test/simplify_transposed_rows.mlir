@@ -55,3 +55,37 @@ func.func @read_elsewhere(%q: tensor<2x256x3x4x8xf32>, %k: tensor<2x512x3x8xf32>
   %d = stablehlo.subtract %t, %ms : tensor<4x2x3x256x512xf32>
   return %d : tensor<4x2x3x256x512xf32>
 }
+
+// -----
+
+// Reductions leave little to be transposed: they read the array as it is.
+// CHECK-LABEL: @reductions_of_a_transpose
+// CHECK: %[[SUM:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.add across dimensions = [0] : (tensor<100x70x5xf32>
+// CHECK: %[[SUM_MOVED:.*]] = stablehlo.transpose %[[SUM]], dims = [1, 0] : (tensor<70x5xf32>) -> tensor<5x70xf32>
+// CHECK: %[[SCALED:.*]] = stablehlo.multiply %arg0, %{{.*}} : tensor<100x70x5xf32>
+// CHECK: stablehlo.reduce(%[[SCALED]] init: %{{.*}}) applies stablehlo.maximum across dimensions = [0, 1]
+// CHECK: %[[PART:.*]] = stablehlo.slice %arg0 [99:100, 3:9:2, 0:5]
+// CHECK: stablehlo.transpose %[[PART]], dims = [2, 1, 0] : (tensor<1x3x5xf32>) -> tensor<5x3x1xf32>
+func.func @reductions_of_a_transpose(%x: tensor<100x70x5xf32>, %y: tensor<5xf32>) -> (tensor<5x70xf32>, tensor<5xf32>, tensor<5x3x1xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.transpose %x, dims = [2, 1, 0] : (tensor<100x70x5xf32>) -> tensor<5x70x100xf32>
+  %0 = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [2] : (tensor<5x70x100xf32>, tensor<f32>) -> tensor<5x70xf32>
+  %b = stablehlo.broadcast_in_dim %y, dims = [0] : (tensor<5xf32>) -> tensor<5x70x100xf32>
+  %m = stablehlo.multiply %t, %b : tensor<5x70x100xf32>
+  %1 = stablehlo.reduce(%m init: %z) applies stablehlo.maximum across dimensions = [1, 2] : (tensor<5x70x100xf32>, tensor<f32>) -> tensor<5xf32>
+  %2 = stablehlo.slice %t [0:5, 3:9:2, 99:100] : (tensor<5x70x100xf32>) -> tensor<5x3x1xf32>
+  return %0, %1, %2 : tensor<5x70xf32>, tensor<5xf32>, tensor<5x3x1xf32>
+}
+
+// -----
+
+// Where something else needs the transposed array, they read that.
+// CHECK-LABEL: @transpose_that_stays
+// CHECK: %[[T:.*]] = stablehlo.transpose %arg0
+// CHECK: stablehlo.reduce(%[[T]] init: %{{.*}}) applies stablehlo.add across dimensions = [1]
+func.func @transpose_that_stays(%x: tensor<100x70xf32>) -> (tensor<70xf32>, tensor<70x100xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<100x70xf32>) -> tensor<70x100xf32>
+  %0 = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [1] : (tensor<70x100xf32>, tensor<f32>) -> tensor<70xf32>
+  return %0, %t : tensor<70xf32>, tensor<70x100xf32>
+}
