@@ -33,7 +33,10 @@ void addOneUpdateScatterPatterns(mlir::RewritePatternSet& patterns);
 void addContractionPatterns(mlir::RewritePatternSet& patterns);
 // dot_general of which the large operand or result has batches behind other dimensions.
 void addProductBatchPatterns(mlir::RewritePatternSet& patterns);
-// Transposes between two products.
+// Reductions of what was reversed, reshaped, broadcast or joined; the sum of what comes several
+// times is rounded once.
+void addReducedMovePatterns(mlir::RewritePatternSet& patterns);
+// Transposes between two products, and of what is reduced.
 void addTransposedRowPatterns(mlir::RewritePatternSet& patterns);
 // dot_general that adds few numbers.
 void addSmallContractionPatterns(mlir::RewritePatternSet& patterns, const TargetModel& target);

@@ -31,6 +31,7 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
     addContractionPatterns(patterns);
     addProductBatchPatterns(patterns);
     addTransposedRowPatterns(patterns);
+    addReducedMovePatterns(patterns);
     addSmallContractionPatterns(patterns, target_);
     addInterleavingPatterns(patterns);
     addAccumulatedSlicePatterns(patterns);

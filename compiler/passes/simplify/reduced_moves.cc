@@ -1,0 +1,210 @@
+// Reductions of what was only moved, repeated or joined read the arrays themselves: the order of a
+// reduction's terms is open, and a term that comes several times is read once.
+#include <cmath>
+
+#include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/combiner.h"
+#include "compiler/dialect/types/array_shape.h"
+#include "compiler/passes/legalize/array_builder.h"
+#include "compiler/passes/simplify/patterns.h"
+#include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace isthmus {
+namespace {
+
+using mlir::LogicalResult;
+using mlir::PatternRewriter;
+using mlir::Value;
+using Dims = llvm::SmallVector<int64_t>;
+
+bool isReduced(shlo::ReduceOp reduce, int64_t dim) {
+  return llvm::is_contained(reduce.getDimensions(), dim);
+}
+
+// The operation that makes the one array of static shape that `reduce` combines by an operation,
+// from a neutral value on; null if it is none.
+mlir::Operation* onlyInput(shlo::ReduceOp reduce) {
+  if (reduce.getInputs().size() != 1) return nullptr;
+  mlir::Operation* combiner = soleOperation(reduce.getBody());
+  auto input = llvm::dyn_cast<mlir::RankedTensorType>(reduce.getInputs()[0].getType());
+  auto result = llvm::dyn_cast<mlir::RankedTensorType>(reduce->getResult(0).getType());
+  if (!combiner || !input || !result || !input.hasStaticShape() || input.getNumElements() == 0 ||
+      input.getElementType() != result.getElementType() ||
+      mlir::getElementTypeOrSelf(combiner->getResult(0).getType()) != input.getElementType() ||
+      !isNeutral(combiner, reduce.getInitValues()[0])) {
+    return nullptr;
+  }
+  return reduce.getInputs()[0].getDefiningOp();
+}
+
+// Whether nothing but reductions reads the array, which then need not exist.
+bool isOnlyReduced(mlir::Operation* array) {
+  return llvm::all_of(array->getUsers(),
+                      [](mlir::Operation* user) { return llvm::isa<shlo::ReduceOp>(user); });
+}
+
+// The same reduction of `input` over these dimensions, which are in order.
+Value reduceOf(Value input, const Dims& dims, shlo::ReduceOp like, PatternRewriter& rewriter) {
+  if (dims.empty()) return input;
+  mlir::IRMapping mapping;
+  mapping.map(like.getInputs()[0], input);
+  auto reduce = llvm::cast<shlo::ReduceOp>(rewriter.clone(*like.getOperation(), mapping));
+  reduce.setDimensions(dims);
+  auto type = tensorTypeOf(input);
+  Dims shape;
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    if (!llvm::is_contained(dims, d)) shape.push_back(type.getDimSize(d));
+  }
+  reduce->getResult(0).setType(type.clone(shape));
+  return reduce->getResult(0);
+}
+
+// What is reduced may be in any order.
+LogicalResult reduceUnreversed(shlo::ReduceOp reduce, PatternRewriter& rewriter) {
+  auto reverse = llvm::dyn_cast_or_null<shlo::ReverseOp>(onlyInput(reduce));
+  if (!reverse || !isOnlyReduced(reverse)) return mlir::failure();
+  Dims kept;
+  for (int64_t dim : reverse.getDimensions()) {
+    if (!isReduced(reduce, dim)) kept.push_back(dim);
+  }
+  if (kept.size() == reverse.getDimensions().size()) return mlir::failure();
+  Value input = reverse.getOperand();
+  if (!kept.empty()) input = shlo::ReverseOp::create(rewriter, reverse.getLoc(), input, kept);
+  rewriter.replaceOp(reduce, reduceOf(input, Dims(reduce.getDimensions()), reduce, rewriter));
+  return mlir::success();
+}
+
+// A reshape of what was moved goes behind the reduction, if that takes all or none of the
+// dimensions that are split or merged together.
+LogicalResult reduceUnreshaped(shlo::ReduceOp reduce, PatternRewriter& rewriter) {
+  auto reshape = llvm::dyn_cast_or_null<shlo::ReshapeOp>(onlyInput(reduce));
+  if (!reshape || !isOnlyReduced(reshape)) return mlir::failure();
+  mlir::Operation* moved = reshape.getOperand().getDefiningOp();
+  if (!llvm::isa_and_nonnull<shlo::TransposeOp, shlo::ReverseOp, shlo::BroadcastInDimOp,
+                             shlo::ConcatenateOp>(moved)) {
+    return mlir::failure();
+  }
+  const auto from = tensorTypeOf(reshape.getOperand()), to = tensorTypeOf(reshape);
+  Dims dims;
+  for (int64_t f = 0, t = 0; f < from.getRank() || t < to.getRank();) {
+    // The dimensions [first, f) become [.., t): the shortest stretches of as many elements.
+    const int64_t first = f;
+    int64_t before = 1, after = 1;
+    bool all = true, none = true;
+    auto takeAfter = [&] {
+      after *= to.getDimSize(t);
+      if (to.getDimSize(t) != 1) (isReduced(reduce, t) ? none : all) = false;
+      ++t;
+    };
+    if (f < from.getRank()) before *= from.getDimSize(f++);
+    while (before != after) {
+      if (after < before) {
+        takeAfter();
+      } else {
+        before *= from.getDimSize(f++);
+      }
+    }
+    while (before == 1 && t < to.getRank() && to.getDimSize(t) == 1) takeAfter();
+    if (before == 1) continue;  // kept or not, it is the same
+    if (!all && !none) return mlir::failure();
+    for (int64_t d = first; all && d < f; ++d) dims.push_back(d);
+  }
+  if (dims.empty()) return mlir::failure();
+  Value result = reduceOf(reshape.getOperand(), dims, reduce, rewriter);
+  rewriter.replaceOpWithNewOp<shlo::ReshapeOp>(reduce, reduce->getResult(0).getType(), result);
+  return mlir::success();
+}
+
+// Elements that come several times are read once. Their sum is a product; of narrow floats, which
+// would round twice, it stays a sum.
+LogicalResult reduceUnrepeated(shlo::ReduceOp reduce, PatternRewriter& rewriter) {
+  auto broadcast = llvm::dyn_cast_or_null<shlo::BroadcastInDimOp>(onlyInput(reduce));
+  if (!broadcast) return mlir::failure();
+  mlir::Operation* combiner = soleOperation(reduce.getBody());
+  const auto from = tensorTypeOf(broadcast.getOperand()), to = tensorTypeOf(broadcast);
+  mlir::Type element = from.getElementType();
+  const bool isSum = llvm::isa<shlo::AddOp>(combiner) && element.isIntOrFloat() &&
+                     element.getIntOrFloatBitWidth() >= (element.isInteger() ? 8 : 32);
+  if (from.getNumElements() == 0 || !(isSum || isIdempotent(combiner))) return mlir::failure();
+  Dims dims, kept, spread;
+  double times = 1;
+  llvm::ArrayRef<int64_t> map = broadcast.getBroadcastDimensions();
+  for (int64_t d = 0, result = 0; d < to.getRank(); ++d) {
+    const auto* found = llvm::find(map, d);
+    const int64_t source = found == map.end() ? -1 : found - map.begin();
+    const bool isOwn = source >= 0 && from.getDimSize(source) == to.getDimSize(d);
+    if (isReduced(reduce, d)) {
+      if (!isOwn) times *= static_cast<double>(to.getDimSize(d));
+      if (source >= 0) dims.push_back(source);
+    } else {
+      if (source >= 0) kept.push_back(source), spread.push_back(result);
+      ++result;
+    }
+  }
+  const auto results = static_cast<size_t>(tensorTypeOf(reduce->getResult(0)).getRank());
+  if (times == 1 && spread.size() == results) return mlir::failure();  // a transpose at most
+  if (isSum && element.isInteger() &&
+      times >= std::exp2(static_cast<int>(element.getIntOrFloatBitWidth()) - 1)) {
+    return mlir::failure();
+  }
+  llvm::sort(dims);
+  // What is left of the array has its dimensions in order; each goes where it went before.
+  Dims order(kept.size());
+  Dims inOrder = kept;
+  llvm::sort(inOrder);
+  for (auto [dim, result] : llvm::zip(kept, spread)) {
+    order[llvm::lower_bound(inOrder, dim) - inOrder.begin()] = result;
+  }
+  Value result = reduceOf(broadcast.getOperand(), dims, reduce, rewriter);
+  if (isSum && times > 1) {
+    ArrayBuilder b(reduce, rewriter);
+    result = b.mul(result, b.like(times, result));
+  }
+  rewriter.replaceOpWithNewOp<shlo::BroadcastInDimOp>(reduce, reduce->getResult(0).getType(),
+                                                      result, order);
+  return mlir::success();
+}
+
+// Arrays that are joined are reduced one by one, and what that gives combined.
+LogicalResult reduceUnjoined(shlo::ReduceOp reduce, PatternRewriter& rewriter) {
+  constexpr size_t kMaxParts = 8;
+  auto joined = llvm::dyn_cast_or_null<shlo::ConcatenateOp>(onlyInput(reduce));
+  if (!joined || !isOnlyReduced(joined) || joined.getInputs().size() > kMaxParts ||
+      !isReduced(reduce, static_cast<int64_t>(joined.getDimension()))) {
+    return mlir::failure();
+  }
+  mlir::Operation* combiner = soleOperation(reduce.getBody());
+  // Sums of narrow floats are kept wider inside a kernel, and would lose that between two.
+  auto narrow = llvm::dyn_cast<mlir::FloatType>(tensorTypeOf(joined).getElementType());
+  if (narrow && narrow.getWidth() < 32 && !isIdempotent(combiner)) return mlir::failure();
+  Value result;
+  for (Value part : joined.getInputs()) {
+    if (elementCount(part.getType()) == 0) continue;
+    Value reduced = reduceOf(part, Dims(reduce.getDimensions()), reduce, rewriter);
+    if (!result) {
+      result = reduced;
+      continue;
+    }
+    mlir::IRMapping arguments;
+    arguments.map(reduce.getBody().getArgument(0), result);
+    arguments.map(reduce.getBody().getArgument(1), reduced);
+    mlir::Operation* combined = rewriter.clone(*combiner, arguments);
+    combined->getResult(0).setType(reduced.getType());
+    combined->setLoc(reduce.getLoc());
+    result = combined->getResult(0);
+  }
+  rewriter.replaceOp(reduce, result);
+  return mlir::success();
+}
+
+}  // namespace
+
+void addReducedMovePatterns(mlir::RewritePatternSet& patterns) {
+  patterns.add(reduceUnreversed);
+  patterns.add(reduceUnreshaped);
+  patterns.add(reduceUnrepeated);
+  patterns.add(reduceUnjoined);
+}
+
+}  // namespace isthmus

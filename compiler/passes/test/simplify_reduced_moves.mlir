@@ -1,0 +1,69 @@
+// Reductions of what was only moved, repeated or joined.
+// RUN: isthmus-opt %s -split-input-file -simplify | FileCheck %s
+
+// CHECK-LABEL: @main
+// CHECK-NOT: stablehlo.reverse
+// CHECK-NOT: stablehlo.transpose
+// CHECK-NOT: stablehlo.concatenate
+// CHECK: %[[ROWS:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.add across dimensions = [1]
+// CHECK: %[[TWICE:.*]] = stablehlo.multiply %[[ROWS]], %{{.*}} : tensor<100xf32>
+// CHECK: %[[MAX:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.maximum across dimensions = [0]
+// CHECK: %[[PAIRS:.*]] = stablehlo.broadcast_in_dim %[[MAX]], dims = [0] : (tensor<70xf32>) -> tensor<70x2xf32>
+// CHECK: stablehlo.reshape %[[PAIRS]]
+// CHECK: %[[AGAIN:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.add across dimensions = [1]
+// CHECK: stablehlo.broadcast_in_dim %[[AGAIN]], dims = [0] : (tensor<100xf32>) -> tensor<100x2xf32>
+// CHECK: stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.add across dimensions = [0]
+// CHECK: stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.add across dimensions = [0, 1]
+// 300 times is too often for a byte.
+// CHECK: %[[BYTES:.*]] = stablehlo.broadcast_in_dim %arg1
+// CHECK: stablehlo.reduce(%[[BYTES]]
+// CHECK: %[[FIRST:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.maximum across dimensions = [0]
+// CHECK: %[[SECOND:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.maximum across dimensions = [0]
+// CHECK: stablehlo.maximum %[[FIRST]], %[[SECOND]]
+func.func @main(%x: tensor<100x70xf32>, %i: tensor<5xi8>) -> (tensor<100xf32>, tensor<140xf32>, tensor<200xf32>, tensor<70xf32>, tensor<f32>, tensor<5xi8>, tensor<70xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %zi = stablehlo.constant dense<0> : tensor<i8>
+  %lo = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %b = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<100x70xf32>) -> tensor<100x70x2xf32>
+  %r = stablehlo.reshape %b : (tensor<100x70x2xf32>) -> tensor<100x140xf32>
+  %0 = stablehlo.reduce(%r init: %z) applies stablehlo.add across dimensions = [1] : (tensor<100x140xf32>, tensor<f32>) -> tensor<100xf32>
+  %b1 = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<100x70xf32>) -> tensor<100x70x2xf32>
+  %r1 = stablehlo.reshape %b1 : (tensor<100x70x2xf32>) -> tensor<100x140xf32>
+  %1 = stablehlo.reduce(%r1 init: %lo) applies stablehlo.maximum across dimensions = [0] : (tensor<100x140xf32>, tensor<f32>) -> tensor<140xf32>
+  %b2 = stablehlo.broadcast_in_dim %x, dims = [0, 2] : (tensor<100x70xf32>) -> tensor<100x2x70xf32>
+  %r2 = stablehlo.reshape %b2 : (tensor<100x2x70xf32>) -> tensor<200x70xf32>
+  %2 = stablehlo.reduce(%r2 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<200x70xf32>, tensor<f32>) -> tensor<200xf32>
+  %v = stablehlo.reverse %x, dims = [0] : tensor<100x70xf32>
+  %3 = stablehlo.reduce(%v init: %z) applies stablehlo.add across dimensions = [0] : (tensor<100x70xf32>, tensor<f32>) -> tensor<70xf32>
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<100x70xf32>) -> tensor<70x100xf32>
+  %rt = stablehlo.reshape %t : (tensor<70x100xf32>) -> tensor<50x140xf32>
+  %4 = stablehlo.reduce(%rt init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<50x140xf32>, tensor<f32>) -> tensor<f32>
+  %bi = stablehlo.broadcast_in_dim %i, dims = [1] : (tensor<5xi8>) -> tensor<300x5xi8>
+  %5 = stablehlo.reduce(%bi init: %zi) applies stablehlo.add across dimensions = [0] : (tensor<300x5xi8>, tensor<i8>) -> tensor<5xi8>
+  %c = stablehlo.concatenate %x, %v, dim = 0 : (tensor<100x70xf32>, tensor<100x70xf32>) -> tensor<200x70xf32>
+  %6 = stablehlo.reduce(%c init: %lo) applies stablehlo.maximum across dimensions = [0] : (tensor<200x70xf32>, tensor<f32>) -> tensor<70xf32>
+  return %0, %1, %2, %3, %4, %5, %6 : tensor<100xf32>, tensor<140xf32>, tensor<200xf32>, tensor<70xf32>, tensor<f32>, tensor<5xi8>, tensor<70xf32>
+}
+
+// -----
+
+// What is needed itself is read; a sum from 1 on is no sum of sums; narrow floats would round twice.
+// CHECK-LABEL: @kept
+// CHECK: %[[REVERSED:.*]] = stablehlo.reverse %arg0
+// CHECK: stablehlo.reduce(%[[REVERSED]]
+// CHECK: %[[JOINED:.*]] = stablehlo.concatenate
+// CHECK: stablehlo.reduce(%[[JOINED]]
+// CHECK: %[[NARROW:.*]] = stablehlo.broadcast_in_dim %arg1
+// CHECK: stablehlo.reduce(%[[NARROW]]
+func.func @kept(%x: tensor<100x70xf32>, %n: tensor<5xbf16>) -> (tensor<70xf32>, tensor<100x70xf32>, tensor<70xf32>, tensor<5xbf16>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %zn = stablehlo.constant dense<0.0> : tensor<bf16>
+  %v = stablehlo.reverse %x, dims = [0] : tensor<100x70xf32>
+  %0 = stablehlo.reduce(%v init: %z) applies stablehlo.add across dimensions = [0] : (tensor<100x70xf32>, tensor<f32>) -> tensor<70xf32>
+  %c = stablehlo.concatenate %x, %x, dim = 0 : (tensor<100x70xf32>, tensor<100x70xf32>) -> tensor<200x70xf32>
+  %1 = stablehlo.reduce(%c init: %one) applies stablehlo.add across dimensions = [0] : (tensor<200x70xf32>, tensor<f32>) -> tensor<70xf32>
+  %b = stablehlo.broadcast_in_dim %n, dims = [1] : (tensor<5xbf16>) -> tensor<300x5xbf16>
+  %2 = stablehlo.reduce(%b init: %zn) applies stablehlo.add across dimensions = [0] : (tensor<300x5xbf16>, tensor<bf16>) -> tensor<5xbf16>
+  return %0, %v, %1, %2 : tensor<70xf32>, tensor<100x70xf32>, tensor<70xf32>, tensor<5xbf16>
+}
