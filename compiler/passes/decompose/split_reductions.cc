@@ -84,6 +84,7 @@ class Splitter {
   mlir::Value reshaped(mlir::OpBuilder& builder, mlir::Value value, int64_t dim);
   mlir::Value splitBroadcast(mlir::OpBuilder& builder, shlo::BroadcastInDimOp broadcast);
   mlir::Value splitIota(mlir::OpBuilder& builder, shlo::IotaOp iota);
+  mlir::Value splitSlice(mlir::OpBuilder& builder, shlo::SliceOp slice);
   mlir::Value splitRows(mlir::OpBuilder& builder, shlo::ReduceOp reduce, int& chain);
   bool chooseParts(shlo::ReduceOp reduce);
   bool isRecomputed(mlir::Operation* op);
@@ -176,6 +177,26 @@ mlir::Value Splitter::splitBroadcast(mlir::OpBuilder& builder, shlo::BroadcastIn
       builder, broadcast.getLoc(), splitType(tensorTypeOf(broadcast), dim_, parts_), operand, dims);
 }
 
+// Of an array that changes shape instead, where the slice has all of the dimension; otherwise it is
+// stored.
+mlir::Value Splitter::splitSlice(mlir::OpBuilder& builder, shlo::SliceOp slice) {
+  const mlir::RankedTensorType type = tensorTypeOf(slice);
+  if (tensorTypeOf(slice.getOperand()).getDimSize(dim_) != type.getDimSize(dim_)) {
+    return reshaped(builder, slice, dim_);
+  }
+  const int64_t size = type.getDimSize(dim_) / parts_;
+  auto with = [&](llvm::ArrayRef<int64_t> values, int64_t part, int64_t inside) {
+    Dims result(values);
+    result[dim_] = inside;
+    result.insert(result.begin() + dim_, part);
+    return result;
+  };
+  return shlo::SliceOp::create(builder, slice.getLoc(), reshaped(builder, slice.getOperand(), dim_),
+                               with(slice.getStartIndices(), 0, 0),
+                               with(slice.getLimitIndices(), parts_, size),
+                               with(slice.getStrides(), 1, 1));
+}
+
 // Computed where it is read, as it was: a reshape would have it stored. Along the dimension the
 // number is that of the part times the size of a part, and that inside it, as an integer before it
 // becomes anything else.
@@ -223,6 +244,7 @@ mlir::Value Splitter::splitValue(mlir::OpBuilder& builder, mlir::Value value, in
     return splitBroadcast(builder, broadcast);
   }
   if (auto iota = llvm::dyn_cast_or_null<shlo::IotaOp>(op)) return splitIota(builder, iota);
+  if (auto slice = llvm::dyn_cast_or_null<shlo::SliceOp>(op)) return splitSlice(builder, slice);
   if (auto reduce = llvm::dyn_cast_or_null<shlo::ReduceOp>(op); reduce && reducesRows(reduce)) {
     const bool isOwn = isForOne && op->getBlock() == builder.getInsertionBlock();
     return isOwn && ++chain <= kMaxReductionChain ? splitRows(builder, reduce, chain)
@@ -294,12 +316,20 @@ bool Splitter::chooseParts(shlo::ReduceOp reduce) {
     chooseKept(type, results);
     return true;
   }
-  dim_ = *llvm::max_element(
-      dims_, [&](int64_t a, int64_t b) { return type.getDimSize(a) < type.getDimSize(b); });
   const int64_t elements = isRows ? reduced : type.getNumElements();
   const int64_t most = std::min({target_.maxParts, elements / target_.minPartElements,
                                  std::max(target_.maxPartials / results, target_.minParts)});
-  parts_ = partsOf(type.getDimSize(dim_), target_.minParts, most);
+  auto partsAlong = [&](int64_t dim) {
+    return partsOf(type.getDimSize(dim), target_.minParts, most);
+  };
+  // Parts of the outermost dimension of rows lie together in memory.
+  const auto* found = llvm::find_if(dims_, partsAlong);
+  if (!isRows || found == dims_.end()) {
+    found = llvm::max_element(
+        dims_, [&](int64_t a, int64_t b) { return type.getDimSize(a) < type.getDimSize(b); });
+  }
+  dim_ = *found;
+  parts_ = partsAlong(dim_);
   return parts_ != 0;
 }
 

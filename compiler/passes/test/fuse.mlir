@@ -100,3 +100,29 @@ func.func @order_of_collectives(%x: tensor<64x64xf32>, %y: tensor<64xf32>) -> (t
     : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
   return %a, %second : tensor<64xf32>, tensor<64xf32>
 }
+
+// Rows that are joined of parts, or padded, are stored before they are reduced; short ones are not.
+// CHECK-LABEL: @rows_of_parts
+// CHECK: "isthmus.fusion"
+// CHECK: stablehlo.concatenate
+// CHECK-NEXT: isthmus.yield
+// CHECK: "isthmus.fusion"
+// CHECK: stablehlo.reduce
+// CHECK: "isthmus.fusion"
+// CHECK: stablehlo.pad
+// CHECK-NEXT: isthmus.yield
+// CHECK: "isthmus.fusion"
+// CHECK: stablehlo.reduce
+// CHECK: "isthmus.fusion"
+// CHECK: stablehlo.concatenate
+// CHECK-NEXT: stablehlo.reduce
+func.func @rows_of_parts(%x: tensor<64x100xf32>, %y: tensor<64x9xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %joined = stablehlo.concatenate %x, %y, dim = 1 : (tensor<64x100xf32>, tensor<64x9xf32>) -> tensor<64x109xf32>
+  %0 = stablehlo.reduce(%joined init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x109xf32>, tensor<f32>) -> tensor<64xf32>
+  %padded = stablehlo.pad %x, %zero, low = [0, 3], high = [0, 0], interior = [0, 0] : (tensor<64x100xf32>, tensor<f32>) -> tensor<64x103xf32>
+  %1 = stablehlo.reduce(%padded init: %zero) applies stablehlo.maximum across dimensions = [1] : (tensor<64x103xf32>, tensor<f32>) -> tensor<64xf32>
+  %short = stablehlo.concatenate %y, %y, dim = 1 : (tensor<64x9xf32>, tensor<64x9xf32>) -> tensor<64x18xf32>
+  %2 = stablehlo.reduce(%short init: %zero) applies stablehlo.minimum across dimensions = [1] : (tensor<64x18xf32>, tensor<f32>) -> tensor<64xf32>
+  return %0, %1, %2 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+}

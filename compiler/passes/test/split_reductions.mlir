@@ -207,3 +207,28 @@ func.func @pairs(%x: tensor<1048576xf32>, %y: tensor<1048576xf32>, %start: tenso
   }
   return %0#0, %0#1 : tensor<f32>, tensor<f32>
 }
+
+// Parts of rows lie together in memory, whatever the size of the dimensions that a row has.
+// CHECK-LABEL: @outermost_of_a_row
+// CHECK: %[[PARTS:.*]] = stablehlo.reshape %arg0 : (tensor<1x512x768xf32>) -> tensor<1x[[N:[0-9]+]]x[[M:[0-9]+]]x768xf32>
+// CHECK: stablehlo.reduce(%[[PARTS]] init: %{{.*}}) applies stablehlo.add across dimensions = [0, 2, 3]
+func.func @outermost_of_a_row(%x: tensor<1x512x768xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0, 1, 2] : (tensor<1x512x768xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// A slice that has all of the dimension is none of an array's whose shape changes, and is not stored.
+// CHECK-LABEL: @slices
+// CHECK: %[[VIEW:.*]] = stablehlo.reshape %arg0 : (tensor<512x768xf32>) -> tensor<[[N:[0-9]+]]x[[M:[0-9]+]]x768xf32>
+// CHECK: %[[A:.*]] = stablehlo.slice %[[VIEW]] [0:[[N]], 0:[[M]], 1:768]
+// CHECK: %[[B:.*]] = stablehlo.slice %[[VIEW]] [0:[[N]], 0:[[M]], 0:767]
+// CHECK: stablehlo.subtract %[[A]], %[[B]]
+func.func @slices(%x: tensor<512x768xf32>) -> tensor<767xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %a = stablehlo.slice %x [0:512, 1:768] : (tensor<512x768xf32>) -> tensor<512x767xf32>
+  %b = stablehlo.slice %x [0:512, 0:767] : (tensor<512x768xf32>) -> tensor<512x767xf32>
+  %d = stablehlo.subtract %a, %b : tensor<512x767xf32>
+  %0 = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<512x767xf32>, tensor<f32>) -> tensor<767xf32>
+  return %0 : tensor<767xf32>
+}
