@@ -322,6 +322,9 @@ class LegalityAnalysis {
         return refuse("a value that is needed at too many places at once");
       }
       mlir::Operation* user = op(index);
+      if (contexts.contains(kFull) && joinsWithinRow(user)) {
+        return refuse("a reduction of rows that are joined of parts");
+      }
       for (Context context : contexts) {
         shape_.work += elementCost(user) * evaluations(index, context);
         for (mlir::OpOperand& operand : user->getOpOperands()) {
@@ -442,6 +445,21 @@ class LegalityAnalysis {
       return std::nullopt;
     }
     return llvm::hash_combine(user, operand, context) | 16;
+  }
+
+  // Whether the rows that are reduced are joined of several, or padded. Vectors of them would be
+  // put together element by element, which takes longer than storing the rows.
+  bool joinsWithinRow(mlir::Operation* op) {
+    constexpr int64_t kLongRow = 64;
+    if (reduces_.empty() || options_.target.device != DeviceKind::kCpu) return false;
+    const auto last = tensorTypeOf(op->getResult(0)).getRank() - 1;
+    auto joined = llvm::dyn_cast<shlo::ConcatenateOp>(op);
+    auto padded = llvm::dyn_cast<shlo::PadOp>(op);
+    const bool isOfParts = (joined && static_cast<int64_t>(joined.getDimension()) == last) ||
+                           (padded && padded.getOperand().getType().getShape().back() !=
+                                          padded.getType().getShape().back());
+    return isOfParts && tensorTypeOf(op->getResult(0)).getDimSize(last) >= kLongRow &&
+           llvm::is_contained(reduces_.front().getDimensions(), last);
   }
 
   bool mapsKeptDimensions(shlo::BroadcastInDimOp broadcast) const {

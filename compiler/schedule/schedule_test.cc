@@ -246,6 +246,27 @@ TEST(ChooseSchedule, moves_complex_numbers_as_words) {
       HasSubstr("lanes=16"));
 }
 
+// Rows of several dimensions, or several short rows of a result, are as long as all of them.
+TEST(ChooseSchedule, reduces_many_short_rows_along_them) {
+  auto schedule = [](const std::string& from, const std::string& factor) {
+    return Program(from, "tensor<64xf32>",
+                   "%z = stablehlo.constant dense<0.0> : tensor<f32>\n" + factor +
+                       "%y = stablehlo.reduce(%m init: %z) applies stablehlo.add across dimensions "
+                       "= [1, 2] : (" +
+                       from + ", tensor<f32>) -> tensor<64xf32>")
+        .schedule(vectorCpu());
+  };
+  EXPECT_THAT(schedule("tensor<64x30x16xf32>", "%m = stablehlo.abs %x : tensor<64x30x16xf32>\n"),
+              HasSubstr("row:16x4"));
+  // Every sixteenth number twice: the dimensions stay apart.
+  const std::string spread =
+      "%s = stablehlo.slice %x [0:64, 0:30, 0:1] : (tensor<64x30x16xf32>) -> "
+      "tensor<64x30x1xf32>\n%b = stablehlo.broadcast_in_dim %s, dims = [0, 1, 2] : "
+      "(tensor<64x30x1xf32>) -> tensor<64x30x16xf32>\n%m = stablehlo.multiply %x, %b : "
+      "tensor<64x30x16xf32>\n";
+  EXPECT_THAT(schedule("tensor<64x30x16xf32>", spread), HasSubstr("row:16x1"));
+}
+
 TEST(ChooseSchedule, reduces_short_rows_in_blocks) {
   TargetModel target = vectorCpu();
   EXPECT_THAT(sum("tensor<64x25xf32>", "tensor<64xf32>", 1).schedule(target),

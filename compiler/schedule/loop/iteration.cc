@@ -7,6 +7,7 @@
 #include "compiler/dialect/facts/indexing.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/types/array_shape.h"
+#include "compiler/schedule/loop/reduction_axes.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace isthmus {
@@ -265,8 +266,15 @@ bool lanesMeetRowReduction(mlir::Value value, int64_t dim, int64_t shortRow) {
     auto type = tensorTypeOf(reduce.getInputs()[0]);
     int64_t innermost = type.getRank() - 1;
     while (innermost >= 0 && type.getDimSize(innermost) == 1) --innermost;
-    return innermost >= 0 && llvm::is_contained(reduce.getDimensions(), innermost) &&
-           type.getDimSize(innermost) > shortRow;
+    if (innermost < 0 || !llvm::is_contained(reduce.getDimensions(), innermost)) return false;
+    const ReducedAxes axes = reducedAxesOf(reduce);
+    // Of several rows the lanes are folded once.
+    constexpr int64_t kManyRows = 4;
+    const int64_t size = axes.axes.back().size;
+    const int64_t rows = tensorTypeOf(reduce.getInputs()[0]).getNumElements() /
+                         std::max<int64_t>(1, tensorTypeOf(reduce.getResult(0)).getNumElements()) /
+                         std::max<int64_t>(1, size);
+    return size > shortRow || (2 * size >= shortRow && rows >= kManyRows);
   };
   return findReduction(value, dim, isRow, seen);
 }
