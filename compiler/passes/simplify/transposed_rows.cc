@@ -89,11 +89,22 @@ bool canFollowRows(shlo::TransposeOp op) {
 
 namespace {
 
+// Whether the operand is a product that gives its transpose by exchanging its factors.
+bool isProductOfEitherOrder(Value operand) {
+  auto dot = operand.getDefiningOp<shlo::DotGeneralOp>();
+  return dot && dot->hasOneUse() && isStaticArray(dot) && dot.getType().getRank() == 2 &&
+         dot.getDotDimensionNumbers().getLhsBatchingDimensions().empty();
+}
+
 // `operand` of an elementwise operation as it is before the transpose.
 Value untransposed(PatternRewriter& rewriter, Value operand, shlo::TransposeOp transpose) {
   llvm::ArrayRef<int64_t> permutation = transpose.getPermutation();
   if (auto other = operand.getDefiningOp<shlo::TransposeOp>()) return other.getOperand();
   auto type = tensorTypeOf(operand).clone(shapeOf(transpose.getOperand()));
+  if (isProductOfEitherOrder(operand)) {
+    return shlo::TransposeOp::create(rewriter, operand.getLoc(), type, operand,
+                                     inverseOf(permutation));
+  }
   if (mlir::DenseElementsAttr splat = constantSplat(operand)) {
     return shlo::ConstantOp::create(rewriter, operand.getLoc(), splat.resizeSplat(type));
   }
@@ -205,7 +216,7 @@ bool isOnlyReduced(shlo::TransposeOp op) {
     if (arrays.size() > kMaxRowOperations) return false;
   }
   auto isKnown = [&](Value operand) {
-    return arrays.contains(operand) || isOfAnyOrder(operand, op);
+    return arrays.contains(operand) || isOfAnyOrder(operand, op) || isProductOfEitherOrder(operand);
   };
   return isReduced && llvm::all_of(llvm::drop_begin(arrays), [&](Value value) {
            return llvm::all_of(value.getDefiningOp()->getOperands(), isKnown);
@@ -217,7 +228,8 @@ LogicalResult moveTransposeBehindReductions(shlo::TransposeOp op, PatternRewrite
   if (productBehind(op.getOperand()) || !isOnlyReduced(op)) return mlir::failure();
   auto isNext = [&](mlir::Operation* user) {
     return llvm::isa<shlo::ReduceOp, shlo::SliceOp>(user) ||
-           llvm::all_of(user->getOperands(), [&](Value v) { return isOfAnyOrder(v, op); });
+           llvm::all_of(user->getOperands(),
+                        [&](Value v) { return isOfAnyOrder(v, op) || isProductOfEitherOrder(v); });
   };
   llvm::SmallSetVector<mlir::Operation*, 4> users(op->user_begin(), op->user_end());
   users.remove_if([&](mlir::Operation* user) { return !isNext(user); });

@@ -89,3 +89,20 @@ func.func @transpose_that_stays(%x: tensor<100x70xf32>) -> (tensor<70xf32>, tens
   %0 = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [1] : (tensor<70x100xf32>, tensor<f32>) -> tensor<70xf32>
   return %0, %t : tensor<70xf32>, tensor<70x100xf32>
 }
+
+// -----
+
+// A product gives its transpose for nothing: x' A x of each row x (einsum "ni,ij,nj->n").
+// CHECK-LABEL: @quadratic_forms
+// CHECK-NOT: stablehlo.transpose
+// CHECK: %[[AX:.*]] = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [1]
+// CHECK: %[[TERMS:.*]] = stablehlo.multiply %arg0, %[[AX]] : tensor<500x16xf32>
+// CHECK: stablehlo.reduce(%[[TERMS]] init: %{{.*}}) applies stablehlo.add across dimensions = [1]
+func.func @quadratic_forms(%x: tensor<500x16xf32>, %a: tensor<16x16xf32>) -> tensor<500xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %ax = stablehlo.dot_general %a, %x, contracting_dims = [1] x [1] : (tensor<16x16xf32>, tensor<500x16xf32>) -> tensor<16x500xf32>
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<500x16xf32>) -> tensor<16x500xf32>
+  %m = stablehlo.multiply %t, %ax : tensor<16x500xf32>
+  %0 = stablehlo.reduce(%m init: %z) applies stablehlo.add across dimensions = [0] : (tensor<16x500xf32>, tensor<f32>) -> tensor<500xf32>
+  return %0 : tensor<500xf32>
+}
