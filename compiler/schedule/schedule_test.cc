@@ -271,6 +271,11 @@ TEST(ChooseSchedule, reduces_short_rows_in_blocks) {
   TargetModel target = vectorCpu();
   EXPECT_THAT(sum("tensor<64x25xf32>", "tensor<64xf32>", 1).schedule(target),
               HasSubstr("dims=0:64 order=blocks@0 block=16 lanes=16"));
+  // Rows that are a vector each, not those of fewer.
+  EXPECT_THAT(sum("tensor<64x16xf32>", "tensor<64xf32>", 1).schedule(target),
+              HasSubstr("dims=0:64 order=blocks@0 block=16 lanes=16"));
+  EXPECT_THAT(sum("tensor<64x15xf32>", "tensor<64xf32>", 1).schedule(target),
+              ::testing::Not(HasSubstr("blocks")));
   EXPECT_THAT(softmax(25).schedule(target),
               HasSubstr("dims=0:64,1:25 order=blocks@0 block=16 lanes=16 cuts=0,25"));
   EXPECT_THAT(softmax(25).schedule(target), HasSubstr("reduce=2:row:16x1 kept=1@2"));

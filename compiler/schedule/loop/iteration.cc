@@ -9,6 +9,7 @@
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/schedule/loop/reduction_axes.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace isthmus {
 namespace {
@@ -274,7 +275,9 @@ bool lanesMeetRowReduction(mlir::Value value, int64_t dim, int64_t shortRow) {
     const int64_t rows = tensorTypeOf(reduce.getInputs()[0]).getNumElements() /
                          std::max<int64_t>(1, tensorTypeOf(reduce.getResult(0)).getNumElements()) /
                          std::max<int64_t>(1, size);
-    return size > shortRow || (2 * size >= shortRow && rows >= kManyRows);
+    const bool fillsVectors = reduce.getInputs().size() == 1 && llvm::isPowerOf2_64(size);
+    return size > shortRow || (size == shortRow && fillsVectors) ||
+           (2 * size >= shortRow && rows >= kManyRows);
   };
   return findReduction(value, dim, isRow, seen);
 }
