@@ -184,7 +184,7 @@ bool chooseLanes(const VectorContraction& p, const TargetModel& target, DotStage
   bool isRead = isContiguous(p.columns);
   if (isByColumn(p) && (p.columns[0].lhs != 1 || !isRead)) return false;
   bool sumsLieTogether = !p.sums.empty() && p.sums.back().lhs == 1 && p.sums.back().rhs == 1 &&
-                         p.sums.back().size % lanes == 0 && p.columns.size() <= 1 &&
+                         p.sums.back().size >= lanes && p.columns.size() <= 1 &&
                          p.lhs.storageBytes == p.sum.storageBytes;
   stage->lanes = lanes;
   if (sumsLieTogether && !isRead && (rows < model.minRowsToTranspose || columns < 4)) {

@@ -66,16 +66,12 @@ class TileKernel {
   void emitTile(llvm::Value* tile, llvm::Value* panel, const Offsets& batch);
   Values sumOver(size_t dim, llvm::Value* lhs, llvm::Value* rhs, const Values& sums);
   Values sumOfWholeNumbers(llvm::Value* lhs, llvm::Value* rhs, const Values& zeros);
-  Values addProducts(llvm::Value* lhs, llvm::Value* rhs, const Values& sums);
+  Values addProducts(llvm::Value* lhs, llvm::Value* rhs, const Values& sums, int64_t last = 0);
   void storeTile(const Values& sums, llvm::Value* firstColumn, llvm::Value* batch);
   // Of a place in the result of a dot_general, which is dense: rows of all batches.
   ProductWriter::Site siteOf(llvm::Value* place) {
     auto [row, column] = w_.divide(place, p_.resultColumns);
     return {row, column, place};
-  }
-  llvm::Value* load(llvm::Value* base, llvm::Value* index, const ElementKind& kind,
-                    unsigned lanes) {
-    return w_.convert(w_.load(base, index, kind, lanes), kind, p_.sum).re;
   }
   int64_t columnsPerTile() const {
     return plan_.sumsAreLanes ? plan_.vectors : plan_.vectors * plan_.lanes;
@@ -93,8 +89,21 @@ class TileKernel {
   llvm::SmallVector<int64_t, 8> columnOffsets_;  // in the rhs, of each vector (or column)
 };
 
-TileKernel::Values TileKernel::addProducts(llvm::Value* lhs, llvm::Value* rhs, const Values& sums) {
+// Of all lanes, or if `last` is not 0 of so many last ones.
+TileKernel::Values TileKernel::addProducts(llvm::Value* lhs, llvm::Value* rhs, const Values& sums,
+                                           int64_t last) {
   Values next = sums;
+  auto load = [&](llvm::Value* base, llvm::Value* index, const ElementKind& kind, unsigned lanes) {
+    llvm::Value* loaded = w_.convert(w_.load(base, index, kind, lanes), kind, p_.sum).re;
+    if (last == 0) return loaded;
+    // Zeros of both operands, since no number is 0 times another that may be infinite.
+    llvm::SmallVector<int, 16> mask;
+    for (int lane = 0; lane < static_cast<int>(lanes); ++lane) {
+      mask.push_back(lane < static_cast<int>(lanes - last) ? static_cast<int>(lanes) : lane);
+    }
+    llvm::Value* zeros = llvm::Constant::getNullValue(loaded->getType());
+    return w_.b().CreateShuffleVector(loaded, zeros, mask);
+  };
   llvm::SmallVector<llvm::Value*, 8> columns;
   for (int64_t offset : columnOffsets_) {
     llvm::Value* at = offset == 0 ? rhs : w_.plus(rhs, w_.i64(offset));
@@ -123,11 +132,16 @@ TileKernel::Values TileKernel::sumOver(size_t dim, llvm::Value* lhs, llvm::Value
   if (dim == sums_.size()) return addProducts(lhs, rhs, sums);
   const TileDim& d = sums_[dim];
   int64_t step = plan_.sumsAreLanes && dim + 1 == sums_.size() ? plan_.lanes : 1;
-  return w_.loop(d.size / step, sums, [&](llvm::Value* k, const Values& carried) {
+  Values all = w_.loop(d.size / step, sums, [&](llvm::Value* k, const Values& carried) {
     llvm::Value* nextLhs = w_.plus(lhs, w_.times(k, d.lhs * step));
     llvm::Value* nextRhs = w_.b().CreateAdd(rhs, w_.b().CreateMul(k, w_.i64(d.rhs * step)));
     return sumOver(dim + 1, nextLhs, nextRhs, carried);
   });
+  if (d.size % step == 0) return all;
+  // The last vector ends with the terms, and begins with some that are in the sums.
+  llvm::Value* start = w_.i64(d.size - step);
+  return addProducts(w_.plus(lhs, w_.times(start, d.lhs)), w_.plus(rhs, w_.times(start, d.rhs)),
+                     all, d.size % step);
 }
 
 // As integers, of blocks of terms whose sums are exact as floats.

@@ -150,11 +150,42 @@ void checkProduct(Sizes n, bool lhsTransposed, bool rhsTransposed, unsigned vect
 TEST(VectorContraction, products_of_all_shapes) {
   const Sizes sizes[] = {{1, 12, 32, 16},  {1, 100, 64, 48}, {2, 13, 37, 21}, {1, 1, 64, 40},
                          {1, 40, 1, 64},   {3, 5, 8, 3},     {1, 97, 50, 70}, {1, 15, 17, 1},
-                         {1, 2, 150, 130}, {2, 100, 4, 32},  {1, 3, 3, 96}};
+                         {1, 2, 150, 130}, {2, 100, 4, 32},  {1, 3, 3, 96},   {1, 40, 1, 100},
+                         {2, 5, 3, 31},    {1, 1, 9, 17}};
   for (const Sizes& n : sizes) {
     for (int transposed = 0; transposed < 4; ++transposed) {
       checkProduct(n, transposed & 1, transposed & 2, transposed == 1 ? 256 : 512);
     }
+  }
+}
+
+// Terms that the last vector has again count once, whatever they are.
+TEST(VectorContraction, vectors_along_terms_end_with_them) {
+  OpOnVectors op(R"(
+      func.func @main(%a: tensor<20x37xf32>, %b: tensor<37xf32>) -> tensor<20xf32> {
+        %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+            : (tensor<20x37xf32>, tensor<37xf32>) -> tensor<20xf32>
+        return %r : tensor<20xf32>
+      })",
+                 512);
+  EXPECT_TRUE(op.isVector());
+  std::vector<float> a(20 * 37), b(37), result(20);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 7);
+  for (size_t k = 0; k < b.size(); ++k) b[k] = static_cast<float>(k % 5);
+  // In the first row among the terms that come twice, in the second among the others.
+  a[30] = b[1] = a[37 + 1] = std::numeric_limits<float>::infinity();
+  for (size_t i = 0; i < 20; ++i) a[i * 37 + 1] = std::max(a[i * 37 + 1], 1.0F);
+  b[30] = 2;
+  op.run(a.data(), b.data(), result.data());
+  for (float sum : result) EXPECT_EQ(sum, std::numeric_limits<float>::infinity());
+  b[1] = 3;
+  a[37 + 1] = 1;
+  op.run(a.data(), b.data(), result.data());
+  EXPECT_EQ(result[0], std::numeric_limits<float>::infinity());
+  for (size_t i = 1; i < 20; ++i) {
+    float sum = 0;
+    for (size_t k = 0; k < 37; ++k) sum += a[i * 37 + k] * b[k];
+    EXPECT_EQ(result[i], sum) << i;
   }
 }
 
