@@ -154,6 +154,33 @@ TEST(OpenclCodeGenerator, the_host_takes_loops_whose_launches_take_longer_than_t
   EXPECT_TRUE(hasLaunch(false, "256"));
 }
 
+// Rounds of a product by a vector, whose matrix takes longer to read than to multiply.
+TEST(OpenclCodeGenerator, the_host_takes_loops_whose_products_wait_for_memory) {
+  DeviceFacts facts = someFacts();
+  facts.isCpu = facts.hasFineSvm = true;
+  const ProgramImage image = compileFor(facts, R"(
+    func.func @main(%w: tensor<500x500xf32>, %x: tensor<500xf32>) -> tensor<500xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %n = stablehlo.constant dense<10> : tensor<i32>
+      %r:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<500xf32>
+        cond {
+          %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %c : tensor<i1>
+        } do {
+          %p = stablehlo.dot_general %w, %y, contracting_dims = [1] x [0]
+              : (tensor<500x500xf32>, tensor<500xf32>) -> tensor<500xf32>
+          %s = stablehlo.sign %p : tensor<500xf32>
+          %j = stablehlo.add %i, %one : tensor<i32>
+          stablehlo.return %j, %s : tensor<i32>, tensor<500xf32>
+        }
+      return %r#1 : tensor<500xf32>
+    })");
+  EXPECT_TRUE(forEachStep(image.steps, [](const Step& step) {
+    return !std::holds_alternative<KernelLaunch>(step.what);
+  }));
+}
+
 // Programs of many arrays, for a device whose kernels have no more than 128 parameters.
 class FewParameters : public ::testing::TestWithParam<const char*> {
  protected:

@@ -23,6 +23,12 @@ double contractionNs(const TargetModel& target, shlo::DotGeneralOp dot) {
   return contractionNs(target, productsOf(dot));
 }
 
+double repeatedProductNs(const TargetModel& target, const Work& work, bool isVector) {
+  return std::max(
+      isVector ? contractionNs(target, work.products) : oneByOneNs(target, work.products),
+      work.bytes / target.productBytesPerNs);
+}
+
 double workNs(const TargetModel& target, const Work& work) {
   return std::max(trafficNs(target, work.bytes), arithmeticNs(target, work.additions)) +
          contractionNs(target, work.products);

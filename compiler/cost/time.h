@@ -18,6 +18,9 @@ double trafficNs(const TargetModel& target, double bytes);
 // registers and near caches.
 double contractionNs(const TargetModel& target, double products);
 double contractionNs(const TargetModel& target, shlo::DotGeneralOp dot);
+// Of a product or convolution round after round, by one thread: in vectors, where caches can bring
+// as much, or one by one.
+double repeatedProductNs(const TargetModel& target, const Work& work, bool isVector);
 
 // The larger of memory traffic and arithmetic, and contractions.
 double workNs(const TargetModel& target, const Work& work);

@@ -216,10 +216,13 @@ void DeviceCodegen::giveLoopToHost(mlir::Operation* loop, const MemoryPlan& plan
       ns += stage.ns;
       ++launches;
     }
-    const double productsNs = contractionNs(target, workOf(op).products);
     kernelNs = std::max(kernelNs, ns);
-    productNs = std::max(productNs, productsNs);
-    roundNs += std::max(ns, productsNs);
+    if (const Work work = workOf(op); work.products > 0) {
+      productNs = std::max(productNs, contractionNs(target, work.products));
+      // As the kernel of one thread would read its operands.
+      ns = std::max(ns, repeatedProductNs(target, work, true));
+    }
+    roundNs += ns;
   });
   if (isOfLibrary) return;
   // A round of less work needs no launches, since the loop becomes a kernel.

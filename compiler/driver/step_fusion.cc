@@ -50,15 +50,6 @@ bool isProduct(mlir::Operation* op) {
   return fusion && isProductWithEpilogue(fusion);
 }
 
-// Of a product or convolution, round after round: in vectors, where caches can bring as much, or
-// one by one.
-double productNs(const TargetModel& target, mlir::Operation* op, bool isVector) {
-  Work work = workOf(op);
-  return std::max(
-      isVector ? contractionNs(target, work.products) : oneByOneNs(target, work.products),
-      work.bytes / target.productBytesPerNs);
-}
-
 // Of copying from one place to another, word by word.
 double movedNs(const TargetModel& target, double bytes) {
   constexpr double kWordBytes = 8;
@@ -343,7 +334,7 @@ StatusOr<FusedSteps::Parts> FusedSteps::partsOfProduct(mlir::Operation* op,
     part.items = stage.items;
     // The last one computes; those before copy operands.
     if (&stage == &kernels.stages.back()) {
-      part.ns = productNs(target(), op, stage.isVector);
+      part.ns = repeatedProductNs(target(), workOf(op), stage.isVector);
     }
     parts.push_back(std::move(part));
   }
@@ -384,7 +375,7 @@ bool FusedSteps::isLittle(const KernelLaunch& launch, const KernelOrigin& origin
   }
   double ns = origin.ns;
   if (isProduct(origin.op)) {
-    ns = productNs(target(), origin.op, true);
+    ns = repeatedProductNs(target(), workOf(origin.op), true);
     if (depth_ == 0) ns += movedNs(target(), accessedBytes(origin.op));
   }
   return needs_.ns + ns <= needs_.maxNs && (depth_ > 0 || ns <= target().enqueueNs);
