@@ -56,6 +56,7 @@ def Shlo_DivOp : Shlo_BinaryOp<"divide", Shlo_NumberTensor> {
   let summary = "quotient; of integers, rounded towards zero";
   let evaluator = [{binary<divide>}];
   let cost = 5;
+  let integerCost = 10;
   let work = "flop";
 }
 def Shlo_MaxOp : Shlo_BinaryOp<"maximum", Shlo_Tensor, [Commutative]> {
@@ -88,6 +89,7 @@ def Shlo_RemOp : Shlo_BinaryOp<"remainder", Shlo_NumberTensor> {
   let summary = "remainder of the division, with the sign of the dividend";
   let evaluator = [{binary<remainder>}];
   let cost = 90;
+  let integerCost = 10;
   let work = "flop";
 }
 def Shlo_ShiftLeftOp : Shlo_BinaryOp<"shift_left", Shlo_IntTensor> {

@@ -24,6 +24,7 @@ class OpFacts {
   string lowering = "";
   // Vector instructions for each element of four bytes of the result, about; loads not counted.
   bits<8> cost = !if(!or(!eq(lowering, "view"), !eq(lowering, "constant")), 0, 1);
+  bits<8> integerCost = cost;  // the same of integers
   // What an element of the result counts as in a cost analysis: "", flop or transcendental.
   string work = "";
   // Whose memory a result may take over although it is read by then: "" nobody's, "pairwise" result

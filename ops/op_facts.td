@@ -20,7 +20,7 @@ class FactsTable<string dialect> : GenericTable {
   let FilterClass = dialect # "_Op";
   let CppTypeName = "OpFacts";
   let Fields = ["opName", "opCode", "fusionClass", "memoryRole", "workClass", "inPlaceOperand",
-                "cost", "isLibrary", "isCollective", "neutralValue", "isIdempotent",
+                "cost", "integerCost", "isLibrary", "isCollective", "neutralValue", "isIdempotent",
                 "isContraction", "readsPart", "isDynamic", "kernelDevices", "indexing"];
   string TypeOf_neutralValue = "code";
   string TypeOf_kernelDevices = "code";

@@ -354,6 +354,52 @@ TEST(KernelEmitter, sums_groups_of_long_rows_up_to_the_end_of_an_array) {
   }
 }
 
+// All multiples of the divisor near which a quotient changes, and the ends of the type.
+template <typename T>
+void checkDivisionsByKnownNumbers(const std::string& type,
+                                  std::initializer_list<int64_t> divisors) {
+  TargetModel target = cpu::hostTarget();
+  target.intrinsics = Intrinsics::kNone;
+  cpu::CodegenOptions options;
+  options.verify = true;
+  std::mt19937 random(5);
+  std::vector<T> x(4096);
+  const std::string array = "tensor<4096x" + type + ">";
+  for (int64_t divisor : divisors) {
+    const auto by = static_cast<T>(divisor);
+    for (size_t i = 0; i < x.size(); ++i) {
+      auto multiple = static_cast<T>(static_cast<T>(random()) / by * by);
+      x[i] = i < 3   ? static_cast<T>(std::numeric_limits<T>::min() + i)
+             : i < 6 ? static_cast<T>(std::numeric_limits<T>::max() - (i - 3))
+                     : static_cast<T>(multiple + i % 5 - 2);
+    }
+    for (const char* op : {"divide", "remainder"}) {
+      auto kernel = TestKernel::compile(
+          fusionText({array}, array,
+                     "    %d = stablehlo.constant dense<" + std::to_string(divisor) +
+                         "> : " + array + "\n    %out = stablehlo." + op + " %0, %d : " + array),
+          options, target);
+      ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+      std::vector<T> y(x.size());
+      (*kernel)->run({x.data(), y.data()});
+      for (size_t i = 0; i < x.size(); ++i) {
+        const auto expected = static_cast<T>(op[0] == 'd' ? x[i] / by : x[i] % by);
+        ASSERT_EQ(+y[i], +expected) << type << ": " << op << " " << +x[i] << " by " << divisor;
+      }
+    }
+  }
+}
+
+// As for a target whose compiler is not known to multiply instead.
+TEST(KernelEmitter, divides_by_known_numbers_exactly) {
+  checkDivisionsByKnownNumbers<uint32_t>("ui32", {3, 7, 641, 65521, 0x80000001, 0xffffffff});
+  checkDivisionsByKnownNumbers<int32_t>("i32", {3, -7, 10, 65521, -65537, 0x7fffffff, -0x7fffffff});
+  checkDivisionsByKnownNumbers<uint16_t>("ui16", {3, 11, 255, 32769, 65535});
+  checkDivisionsByKnownNumbers<int16_t>("i16", {3, -11, 255, -32767});
+  checkDivisionsByKnownNumbers<uint8_t>("ui8", {3, 7, 129, 255});
+  checkDivisionsByKnownNumbers<int8_t>("i8", {3, -7, 127, -127});
+}
+
 TEST(KernelEmitter, arithmetic_on_bf16_rounds_by_an_instruction_where_there_is_one) {
   TargetModel target = cpu::hostTarget();
   target.cpu = "sapphirerapids";

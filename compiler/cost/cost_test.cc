@@ -59,6 +59,15 @@ TEST_F(CostTest, AnElementCostsByTheLanesThatItFills) {
             2);
 }
 
+TEST_F(CostTest, DivisionsOfIntegersAreVectorsUpTo32Bits) {
+  auto remainder = [&](const std::string& type) {
+    return elementCost(first("%x: tensor<8x" + type + ">",
+                             "%y = stablehlo.remainder %x, %x : tensor<8x" + type + ">"));
+  };
+  EXPECT_LT(remainder("i32"), remainder("f32") / 4);
+  EXPECT_LT(remainder("ui32"), remainder("ui64") / 4);
+}
+
 TEST_F(CostTest, AWindowCostsWhatItHolds) {
   mlir::Operation* op = first("%x: tensor<8xf32>, %zero: tensor<f32>", R"(
     %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 3>}> ({

@@ -13,6 +13,8 @@
 namespace isthmus {
 namespace {
 
+constexpr double kManyInstructions = 5;
+
 // How many 4-byte lanes an element takes. Narrow floats count as they lie in memory, though they
 // are computed in f32: kernels of them are done in less than half of what this says, and counted as
 // f32 they get tiles so short that bf16 chains take 5 % longer.
@@ -37,7 +39,13 @@ double instructions(mlir::Operation* op) {
   if (!facts || op->hasTrait<mlir::OpTrait::IsTerminator>()) return 0;
   // Each element of a window is read, and masked at the edges.
   if (facts->fusionClass == FusionClass::kWindow) return 2 * windowElements(op);
-  return facts->cost;
+  if (op->getNumResults() == 0) return facts->cost;
+  mlir::Type type = mlir::getElementTypeOrSelf(op->getResult(0).getType());
+  if (!type.isInteger()) return facts->cost;
+  // Those of many instructions are no vector's in 64 bits.
+  constexpr double kOneByOne = 4;
+  const bool isOneByOne = type.isInteger(64) && facts->integerCost >= kManyInstructions;
+  return facts->integerCost * (isOneByOne ? kOneByOne : 1);
 }
 
 }  // namespace
@@ -56,7 +64,7 @@ double elementCost(mlir::Operation* op) {
 
 InstructionChain instructionChainOf(mlir::Block& body, int64_t elements) {
   // A chain of instructions is most of an operation that takes many.
-  constexpr double kCyclesOfAddition = 4, kCyclesOfInstruction = 2, kManyInstructions = 5;
+  constexpr double kCyclesOfAddition = 4, kCyclesOfInstruction = 2;
   InstructionChain result;
   llvm::DenseMap<mlir::Operation*, double> ends;
   for (mlir::Operation& op : body) {

@@ -110,6 +110,24 @@ V integerPower(V base, V exponent, const ElementKind& kind) {
   return selectV(exponent < exponent.ki(0), inverse, result);
 }
 
+// Floats that whole numbers of so many bits, 32 at most, and their quotients are exact in.
+llvm::Type* floatsOf(V a) {
+  llvm::Type* one = a.bits() <= 16 ? a.c->b.getFloatTy() : a.c->b.getDoubleTy();
+  return llvm::FixedVectorType::get(one, a.lanes());
+}
+
+// By a number that is neither 0 nor a power of two. No quotient of a and a half is nearer to a
+// whole number than what its two roundings may change.
+V divideByKnown(V a, const llvm::APInt& divisor, const ElementKind& kind) {
+  llvm::IRBuilder<>& b = a.c->b;
+  llvm::Type* floats = floatsOf(a);
+  V x{a.c, kind.isSigned ? b.CreateSIToFP(a.v, floats) : b.CreateUIToFP(a.v, floats)};
+  V half = kind.isSigned ? copySign(x.k(0.5), x) : x.k(0.5);
+  V ratio = (x + half) * x.k(1 / divisor.roundToDouble(kind.isSigned));
+  llvm::Type* type = a.v->getType();
+  return {a.c, kind.isSigned ? b.CreateFPToSI(ratio.v, type) : b.CreateFPToUI(ratio.v, type)};
+}
+
 // Division never traps: x / 0 is -1 (all ones) and MIN / -1 is MIN; x % 0 is x and MIN % -1 is 0.
 V integerDivide(V a, V b, const ElementKind& kind, bool wantRemainder) {
   llvm::IRBuilder<>& builder = a.c->b;
@@ -117,8 +135,14 @@ V integerDivide(V a, V b, const ElementKind& kind, bool wantRemainder) {
   if (divisor && divisor->getType()->isVectorTy()) divisor = divisor->getSplatValue();
   if (auto* known = llvm::dyn_cast_or_null<llvm::ConstantInt>(divisor);
       known && !known->isZero() && !(kind.isSigned && known->isMinusOne())) {
-    // The code generator multiplies instead.
-    V quotient{a.c, kind.isSigned ? builder.CreateSDiv(a.v, b.v) : builder.CreateUDiv(a.v, b.v)};
+    const llvm::APInt& number = known->getValue();
+    // LLVM's code generators multiply instead; drivers of OpenCL call a function for each vector.
+    const bool isMultiplied = a.lanes() > 1 && a.bits() <= 32 &&
+                              a.c->target.intrinsics == Intrinsics::kNone && !number.isPowerOf2() &&
+                              !number.isNegatedPowerOf2();
+    V quotient = isMultiplied ? divideByKnown(a, number, kind)
+                              : V{a.c, kind.isSigned ? builder.CreateSDiv(a.v, b.v)
+                                                     : builder.CreateUDiv(a.v, b.v)};
     return wantRemainder ? a - quotient * b : quotient;
   }
   V zero = b == b.ki(0);
@@ -134,8 +158,7 @@ V integerDivide(V a, V b, const ElementKind& kind, bool wantRemainder) {
   unsigned lanes = a.lanes();
   if (lanes > 1 && a.bits() <= 32) {
     // There is no vector division of integers; doubles divide 32-bit ones exactly.
-    llvm::Type* wide = llvm::FixedVectorType::get(
-        a.bits() <= 16 ? builder.getFloatTy() : builder.getDoubleTy(), lanes);
+    llvm::Type* wide = floatsOf(a);
     llvm::Value* x =
         kind.isSigned ? builder.CreateSIToFP(a.v, wide) : builder.CreateUIToFP(a.v, wide);
     llvm::Value* y =

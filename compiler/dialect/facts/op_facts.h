@@ -67,7 +67,8 @@ struct OpFacts {
   OpRole role;
   OpWork work;
   InPlace inPlace;
-  uint8_t cost;       // vector instructions for each 4-byte element of the result, about
+  uint8_t cost;  // vector instructions for each 4-byte element of the result, about
+  uint8_t integerCost;
   bool isLibrary;     // a function of the backend's library, collectives among them
   bool isCollective;  // devices meet in it
   Neutral neutral;    // of an operation on two numbers
