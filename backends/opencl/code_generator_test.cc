@@ -120,6 +120,28 @@ TEST(OpenclCodeGenerator, the_host_takes_loops_with_products_of_short_rows) {
   }
 }
 
+// As of a vocabulary: exponentials are kept by the thread that computes them.
+TEST(OpenclCodeGenerator, softmax_of_long_rows_is_one_kernel) {
+  DeviceFacts facts = someFacts();
+  facts.isCpu = facts.hasFineSvm = true;
+  const ProgramImage image = compileFor(facts, R"(
+    func.func @main(%x: tensor<128x32000xf32>) -> tensor<128x32000xf32> {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+      %m = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1]
+          : (tensor<128x32000xf32>, tensor<f32>) -> tensor<128xf32>
+      %w = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<128xf32>) -> tensor<128x32000xf32>
+      %d = stablehlo.subtract %x, %w : tensor<128x32000xf32>
+      %e = stablehlo.exponential %d : tensor<128x32000xf32>
+      %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1]
+          : (tensor<128x32000xf32>, tensor<f32>) -> tensor<128xf32>
+      %t = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<128xf32>) -> tensor<128x32000xf32>
+      %r = stablehlo.divide %e, %t : tensor<128x32000xf32>
+      return %r : tensor<128x32000xf32>
+    })");
+  EXPECT_EQ(image.kernels.size(), 1U);
+}
+
 // Fifty rounds of a stencil, each of which copies what it has made.
 TEST(OpenclCodeGenerator, the_host_takes_loops_whose_launches_take_longer_than_their_work) {
   auto hasLaunch = [](bool isCpu, const char* size) {

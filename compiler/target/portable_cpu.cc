@@ -15,9 +15,6 @@ TargetModel portableCpuTarget(std::string triple, unsigned vectorBits) {
   target.maxInterleave = vectorBits >= 512 ? 16 : 4;
   target.joinsByCopies = false;
   limitParameters(target, kFewestParameters);
-  // Rows are kept in private memory, on the stack of one of the driver's threads.
-  target.maxRowBytes = 64 << 10;
-  target.wholeRowBytes = target.maxRowBytes;
   // A launch.
   target.kernelNs = 1'250;
   target.productFlopsPerElementOp = 2;
