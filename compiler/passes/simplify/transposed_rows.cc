@@ -61,6 +61,27 @@ bool isOfAnyOrder(Value operand, shlo::TransposeOp transpose) {
          elementCount(broadcast.getOperand().getType()) < elementCount(broadcast.getType());
 }
 
+// Whether elementwise operations on arrays of its shape lead from `op` to users that `isEnd` takes,
+// and to no others; what else they read is of `isKnown`.
+bool leadsTo(shlo::TransposeOp op, llvm::function_ref<bool(mlir::Operation* user, Value of)> isEnd,
+             llvm::function_ref<bool(Value)> isKnown) {
+  llvm::SmallSetVector<Value, kMaxRowOperations> arrays;
+  arrays.insert(op);
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    for (mlir::Operation* user : arrays[i].getUsers()) {
+      if (isEnd(user, arrays[i])) continue;
+      if (!isPlainElementwise(user) || !isOfShape(user->getResult(0), op)) return false;
+      arrays.insert(user->getResult(0));
+    }
+    if (arrays.size() > kMaxRowOperations) return false;
+  }
+  return llvm::all_of(llvm::drop_begin(arrays), [&](Value value) {
+    return llvm::all_of(value.getDefiningOp()->getOperands(), [&](Value operand) {
+      return arrays.contains(operand) || isKnown(operand);
+    });
+  });
+}
+
 }  // namespace
 
 bool canFollowRows(shlo::TransposeOp op) {
@@ -68,23 +89,13 @@ bool canFollowRows(shlo::TransposeOp op) {
   const auto rank = static_cast<int64_t>(permutation.size());
   if (!isStaticArray(op) || rank < 2 || permutation.back() != rank - 1) return false;
   bool isForProduct = false;
-  llvm::SmallSetVector<Value, kMaxRowOperations> rows;
-  rows.insert(op);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    for (mlir::Operation* user : rows[i].getUsers()) {
-      if (llvm::isa<shlo::DotGeneralOp>(user)) {
-        isForProduct = true;
-      } else if (!reducesLast(user, rank)) {
-        if (!isPlainElementwise(user) || !isOfShape(user->getResult(0), op)) return false;
-        rows.insert(user->getResult(0));
-      }
-    }
-    if (rows.size() > kMaxRowOperations) return false;
-  }
-  auto isKnown = [&](Value operand) { return rows.contains(operand) || isOfAnyOrder(operand, op); };
-  return isForProduct && llvm::all_of(llvm::drop_begin(rows), [&](Value value) {
-           return llvm::all_of(value.getDefiningOp()->getOperands(), isKnown);
-         });
+  auto isEnd = [&](mlir::Operation* user, Value) {
+    const bool isProduct = llvm::isa<shlo::DotGeneralOp>(user);
+    isForProduct |= isProduct;
+    return isProduct || reducesLast(user, rank);
+  };
+  auto isKnown = [&](Value operand) { return isOfAnyOrder(operand, op); };
+  return leadsTo(op, isEnd, isKnown) && isForProduct;
 }
 
 namespace {
@@ -197,30 +208,19 @@ bool isOnlyReduced(shlo::TransposeOp op) {
   constexpr int64_t kSliced = 8;
   if (!isStaticArray(op)) return false;
   bool isReduced = false;
-  llvm::SmallSetVector<Value, kMaxRowOperations> arrays;
-  arrays.insert(op);
-  for (size_t i = 0; i < arrays.size(); ++i) {
-    for (mlir::Operation* user : arrays[i].getUsers()) {
-      if (auto reduce = llvm::dyn_cast<shlo::ReduceOp>(user)) {
-        if (reduce.getInputs().size() != 1 || reduce.getInputs()[0] != arrays[i]) return false;
-        isReduced = true;
-      } else if (llvm::isa<shlo::SliceOp>(user)) {
-        if (kSliced * elementCount(user->getResult(0).getType()) > elementCount(op.getType())) {
-          return false;
-        }
-      } else {
-        if (!isPlainElementwise(user) || !isOfShape(user->getResult(0), op)) return false;
-        arrays.insert(user->getResult(0));
-      }
+  auto isEnd = [&](mlir::Operation* user, Value of) {
+    if (llvm::isa<shlo::SliceOp>(user)) {
+      return kSliced * elementCount(user->getResult(0).getType()) <= elementCount(op.getType());
     }
-    if (arrays.size() > kMaxRowOperations) return false;
-  }
-  auto isKnown = [&](Value operand) {
-    return arrays.contains(operand) || isOfAnyOrder(operand, op) || isProductOfEitherOrder(operand);
+    auto reduce = llvm::dyn_cast<shlo::ReduceOp>(user);
+    const bool isEnd = reduce && reduce.getInputs().size() == 1 && reduce.getInputs()[0] == of;
+    isReduced |= isEnd;
+    return isEnd;
   };
-  return isReduced && llvm::all_of(llvm::drop_begin(arrays), [&](Value value) {
-           return llvm::all_of(value.getDefiningOp()->getOperands(), isKnown);
-         });
+  auto isKnown = [&](Value operand) {
+    return isOfAnyOrder(operand, op) || isProductOfEitherOrder(operand);
+  };
+  return leadsTo(op, isEnd, isKnown) && isReduced;
 }
 
 LogicalResult moveTransposeBehindReductions(shlo::TransposeOp op, PatternRewriter& rewriter) {
