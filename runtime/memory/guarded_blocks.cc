@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/integer_math.h"
 #include "runtime/memory/host_allocator.h"
 #include "runtime/memory/host_spans.h"
 
@@ -22,7 +23,6 @@ struct Mapping {
 Mapping mappingOf(size_t bytes) {
   Mapping mapping;
   mapping.page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  auto roundUp = [](size_t x, size_t to) { return (x + to - 1) / to * to; };
   mapping.used = roundUp(std::max<size_t>(bytes, 1), kBlockAlignment);
   mapping.usable = roundUp(mapping.used, mapping.page);
   return mapping;

@@ -272,9 +272,8 @@ bool lanesMeetRowReduction(mlir::Value value, int64_t dim, int64_t shortRow) {
     // Of several rows the lanes are folded once.
     constexpr int64_t kManyRows = 4;
     const int64_t size = axes.axes.back().size;
-    const int64_t rows = tensorTypeOf(reduce.getInputs()[0]).getNumElements() /
-                         std::max<int64_t>(1, tensorTypeOf(reduce.getResult(0)).getNumElements()) /
-                         std::max<int64_t>(1, size);
+    int64_t rows = 1;
+    for (const ReducedAxis& axis : llvm::drop_end(axes.axes)) rows *= axis.size;
     const bool fillsVectors = reduce.getInputs().size() == 1 && llvm::isPowerOf2_64(size);
     return size > shortRow || (size == shortRow && fillsVectors) ||
            (2 * size >= shortRow && rows >= kManyRows);
