@@ -10,6 +10,7 @@
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/decompose/split_type.h"
+#include "compiler/passes/legalize/reduce_over.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/simplify/match.h"
 #include "llvm/ADT/DenseMap.h"
@@ -104,25 +105,6 @@ class Splitter {
   mlir::Block* block_ = nullptr;
   std::optional<RecomputedOps> recomputed_;
 };
-
-// A reduction over `dimensions` by the combiner of `like`, with its initial values.
-shlo::ReduceOp reduceOver(mlir::OpBuilder& builder, shlo::ReduceOp like, mlir::ValueRange inputs,
-                          llvm::ArrayRef<int64_t> dimensions) {
-  llvm::SmallVector<mlir::Type> results;
-  for (mlir::Value input : inputs) {
-    mlir::RankedTensorType type = tensorTypeOf(input);
-    Dims kept;
-    for (int64_t d = 0; d < type.getRank(); ++d) {
-      if (!llvm::is_contained(dimensions, d)) kept.push_back(type.getDimSize(d));
-    }
-    results.push_back(mlir::RankedTensorType::get(kept, type.getElementType()));
-  }
-  auto reduce = shlo::ReduceOp::create(builder, like.getLoc(), results, inputs,
-                                       like.getInitValues(), dimensions);
-  mlir::IRMapping mapping;
-  like.getBody().cloneInto(&reduce.getBody(), mapping);
-  return reduce;
-}
 
 // What is computed for operands whose place others took. (A value that has a view keeps it as a
 // user.)
@@ -349,8 +331,7 @@ void Splitter::split(shlo::ReduceOp reduce) {
   }
   auto partial = reduceOver(builder, reduce, parts, first);
   // Where the kept ones are among those that are left.
-  for (int64_t& dim : kept)
-    dim -= llvm::count_if(first, [&](int64_t other) { return other < dim; });
+  for (int64_t& dim : kept) dim = keptDimension(first, dim);
   auto total = reduceOver(builder, reduce, partial.getResults(), kept);
   reduce.replaceAllUsesWith(total);
   reduce.erase();

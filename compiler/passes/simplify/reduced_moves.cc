@@ -6,9 +6,9 @@
 #include "compiler/dialect/facts/combiner.h"
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
+#include "compiler/passes/legalize/reduce_over.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "llvm/ADT/STLExtras.h"
-#include "mlir/IR/IRMapping.h"
 
 namespace isthmus {
 namespace {
@@ -46,18 +46,7 @@ bool isOnlyReduced(mlir::Operation* array) {
 
 // The same reduction of `input` over these dimensions, which are in order.
 Value reduceOf(Value input, const Dims& dims, shlo::ReduceOp like, PatternRewriter& rewriter) {
-  if (dims.empty()) return input;
-  mlir::IRMapping mapping;
-  mapping.map(like.getInputs()[0], input);
-  auto reduce = llvm::cast<shlo::ReduceOp>(rewriter.clone(*like.getOperation(), mapping));
-  reduce.setDimensions(dims);
-  auto type = tensorTypeOf(input);
-  Dims shape;
-  for (int64_t d = 0; d < type.getRank(); ++d) {
-    if (!llvm::is_contained(dims, d)) shape.push_back(type.getDimSize(d));
-  }
-  reduce->getResult(0).setType(type.clone(shape));
-  return reduce->getResult(0);
+  return dims.empty() ? input : reduceOver(rewriter, like, input, dims).getResult(0);
 }
 
 // What is reduced may be in any order.
@@ -127,39 +116,29 @@ LogicalResult reduceUnrepeated(shlo::ReduceOp reduce, PatternRewriter& rewriter)
   const bool isSum = llvm::isa<shlo::AddOp>(combiner) && element.isIntOrFloat() &&
                      element.getIntOrFloatBitWidth() >= (element.isInteger() ? 8 : 32);
   if (from.getNumElements() == 0 || !(isSum || isIdempotent(combiner))) return mlir::failure();
-  Dims dims, kept, spread;
-  double times = 1;
-  llvm::ArrayRef<int64_t> map = broadcast.getBroadcastDimensions();
-  for (int64_t d = 0, result = 0; d < to.getRank(); ++d) {
-    const auto* found = llvm::find(map, d);
-    const int64_t source = found == map.end() ? -1 : found - map.begin();
-    const bool isOwn = source >= 0 && from.getDimSize(source) == to.getDimSize(d);
-    if (isReduced(reduce, d)) {
-      if (!isOwn) times *= static_cast<double>(to.getDimSize(d));
-      if (source >= 0) dims.push_back(source);
+  // What is left of the array goes where it went before.
+  Dims dims, order;
+  int64_t times = 1;
+  for (int64_t dim : reduce.getDimensions()) times *= to.getDimSize(dim);
+  for (auto [source, dim] : llvm::enumerate(broadcast.getBroadcastDimensions())) {
+    if (isReduced(reduce, dim)) {
+      dims.push_back(static_cast<int64_t>(source));
+      times /= from.getDimSize(static_cast<int64_t>(source));
     } else {
-      if (source >= 0) kept.push_back(source), spread.push_back(result);
-      ++result;
+      order.push_back(keptDimension(reduce.getDimensions(), dim));
     }
   }
   const auto results = static_cast<size_t>(tensorTypeOf(reduce->getResult(0)).getRank());
-  if (times == 1 && spread.size() == results) return mlir::failure();  // a transpose at most
+  if (times == 1 && order.size() == results) return mlir::failure();  // a transpose at most
+  const double number = static_cast<double>(times);
   if (isSum && element.isInteger() &&
-      times >= std::exp2(static_cast<int>(element.getIntOrFloatBitWidth()) - 1)) {
+      number >= std::exp2(static_cast<int>(element.getIntOrFloatBitWidth()) - 1)) {
     return mlir::failure();
-  }
-  llvm::sort(dims);
-  // What is left of the array has its dimensions in order; each goes where it went before.
-  Dims order(kept.size());
-  Dims inOrder = kept;
-  llvm::sort(inOrder);
-  for (auto [dim, result] : llvm::zip(kept, spread)) {
-    order[llvm::lower_bound(inOrder, dim) - inOrder.begin()] = result;
   }
   Value result = reduceOf(broadcast.getOperand(), dims, reduce, rewriter);
   if (isSum && times > 1) {
     ArrayBuilder b(reduce, rewriter);
-    result = b.mul(result, b.like(times, result));
+    result = b.mul(result, b.like(number, result));
   }
   rewriter.replaceOpWithNewOp<shlo::BroadcastInDimOp>(reduce, reduce->getResult(0).getType(),
                                                       result, order);
@@ -178,6 +157,7 @@ LogicalResult reduceUnjoined(shlo::ReduceOp reduce, PatternRewriter& rewriter) {
   // Sums of narrow floats are kept wider inside a kernel, and would lose that between two.
   auto narrow = llvm::dyn_cast<mlir::FloatType>(tensorTypeOf(joined).getElementType());
   if (narrow && narrow.getWidth() < 32 && !isIdempotent(combiner)) return mlir::failure();
+  ArrayBuilder b(reduce, rewriter);
   Value result;
   for (Value part : joined.getInputs()) {
     if (elementCount(part.getType()) == 0) continue;
@@ -186,13 +166,8 @@ LogicalResult reduceUnjoined(shlo::ReduceOp reduce, PatternRewriter& rewriter) {
       result = reduced;
       continue;
     }
-    mlir::IRMapping arguments;
-    arguments.map(reduce.getBody().getArgument(0), result);
-    arguments.map(reduce.getBody().getArgument(1), reduced);
-    mlir::Operation* combined = rewriter.clone(*combiner, arguments);
-    combined->getResult(0).setType(reduced.getType());
-    combined->setLoc(reduce.getLoc());
-    result = combined->getResult(0);
+    result = b.apply(reduce.getBody().front(), {result, reduced});
+    result.getDefiningOp()->setLoc(reduce.getLoc());
   }
   rewriter.replaceOp(reduce, result);
   return mlir::success();

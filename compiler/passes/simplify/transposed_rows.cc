@@ -9,6 +9,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/layout/permutation.h"
+#include "compiler/passes/legalize/reduce_over.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "compiler/passes/simplify/product_chain.h"
@@ -131,24 +132,18 @@ Value untransposed(PatternRewriter& rewriter, Value operand, shlo::TransposeOp t
 // What is kept of the array as it was comes in another order.
 void moveBehindReduction(shlo::ReduceOp reduce, shlo::TransposeOp transpose,
                          PatternRewriter& rewriter) {
-  llvm::ArrayRef<int64_t> permutation = transpose.getPermutation();
-  Dims reduced, kept;
-  for (auto [dim, from] : llvm::enumerate(permutation)) {
-    const bool isReduced = llvm::is_contained(reduce.getDimensions(), static_cast<int64_t>(dim));
-    (isReduced ? reduced : kept).push_back(from);
+  Dims reduced, order(static_cast<size_t>(tensorTypeOf(reduce->getResult(0)).getRank()));
+  int64_t kept = 0;
+  for (auto [from, dim] : llvm::enumerate(inverseOf(transpose.getPermutation()))) {
+    if (llvm::is_contained(reduce.getDimensions(), dim)) {
+      reduced.push_back(static_cast<int64_t>(from));
+    } else {
+      order[keptDimension(reduce.getDimensions(), dim)] = kept++;
+    }
   }
-  llvm::sort(reduced);
-  Dims before = kept, order, shape;
-  llvm::sort(before);
-  for (int64_t dim : before) shape.push_back(shapeOf(transpose.getOperand())[dim]);
-  for (int64_t dim : kept) order.push_back(llvm::lower_bound(before, dim) - before.begin());
-  mlir::IRMapping mapping;
-  mapping.map(transpose.getResult(), transpose.getOperand());
-  auto moved = llvm::cast<shlo::ReduceOp>(rewriter.clone(*reduce.getOperation(), mapping));
-  moved.setDimensions(reduced);
-  auto type = tensorTypeOf(reduce->getResult(0));
-  moved->getResult(0).setType(type.clone(shape));
-  rewriter.replaceOpWithNewOp<shlo::TransposeOp>(reduce, type, moved->getResult(0), order);
+  Value moved = reduceOver(rewriter, reduce, transpose.getOperand(), reduced).getResult(0);
+  rewriter.replaceOpWithNewOp<shlo::TransposeOp>(reduce, reduce->getResult(0).getType(), moved,
+                                                 order);
 }
 
 void moveBehindSlice(shlo::SliceOp slice, shlo::TransposeOp transpose, PatternRewriter& rewriter) {
