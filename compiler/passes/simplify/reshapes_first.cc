@@ -1,5 +1,7 @@
-// A reshape between elementwise operations and what could share their kernel: the operations take
-// the new shape, and the reshape sees what is in memory anyway.
+// A reshape between elementwise operations and what could share their kernel. If the operations
+// begin with arrays in memory, they take the new shape, and the reshape sees what is in memory
+// anyway; after what was moved or multiplied, they take its shape.
+#include "compiler/cost/work.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/types/array_shape.h"
@@ -145,8 +147,97 @@ LogicalResult reshapeFirst(shlo::ReshapeOp op, PatternRewriter& rewriter) {
   return mlir::success();
 }
 
+// Whether what computes `value` begins with something else than arrays in memory: that a reshape
+// cannot go before.
+bool isReshapedAfterwards(Value value) {
+  llvm::SmallSetVector<mlir::Operation*, 8> operations;
+  auto add = [&](Value operand) {
+    mlir::Operation* op = operand.getDefiningOp();
+    if (!op || mlir::isa<shlo::ReshapeOp>(op) || constantSplat(operand)) return false;
+    if (fusionClass(op) != FusionClass::kElementwise) return true;
+    operations.insert(op);
+    return false;
+  };
+  if (add(value)) return true;
+  for (size_t i = 0; i < operations.size() && operations.size() < kMaxOperations; ++i) {
+    if (llvm::any_of(operations[i]->getOperands(), add)) return true;
+  }
+  return false;
+}
+
+// An elementwise operation on what was moved or multiplied and then reshaped is done before the
+// reshape, with what it follows: else that would be stored.
+struct ReshapeLast : mlir::RewritePattern {
+  explicit ReshapeLast(mlir::MLIRContext* context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+
+  LogicalResult matchAndRewrite(mlir::Operation* op, PatternRewriter& rewriter) const override {
+    if (op->getNumRegions() > 0 || op->getNumResults() != 1 ||
+        fusionClass(op) != FusionClass::kElementwise || !hasFixedShape(op->getResult(0))) {
+      return mlir::failure();
+    }
+    const RankedTensorType type = tensorTypeOf(op->getResult(0));
+    RankedTensorType from;
+    for (Value operand : op->getOperands()) {
+      auto reshape = operand.getDefiningOp<shlo::ReshapeOp>();
+      if (!reshape || !hasFixedShape(operand) || !hasFixedShape(reshape.getOperand()) ||
+          squeezedShape(reshape.getType()) == squeezedShape(reshape.getOperand().getType()) ||
+          !llvm::all_of(reshape->getUsers(), isElementwise) ||
+          !isReshapedAfterwards(reshape.getOperand())) {
+        continue;
+      }
+      from = reshape.getOperand().getType();
+      break;
+    }
+    if (!from || !isWorthIt(op, from)) return mlir::failure();
+    // All operands must have that shape, or be in memory.
+    auto isScalar = [&](Value operand) {
+      return tensorTypeOf(operand).getRank() == 0 && type.getRank() > 0;
+    };
+    for (Value operand : op->getOperands()) {
+      if (!hasFixedShape(operand)) return mlir::failure();
+      auto reshape = operand.getDefiningOp<shlo::ReshapeOp>();
+      const bool fits =
+          reshape ? reshape.getOperand().getType().getShape() == from.getShape()
+                  : isScalar(operand) || !operand.getDefiningOp() || constantSplat(operand);
+      if (!fits) return mlir::failure();
+    }
+    auto reshaped = [&](Value operand) -> Value {
+      if (isScalar(operand)) return operand;
+      if (auto reshape = operand.getDefiningOp<shlo::ReshapeOp>()) return reshape.getOperand();
+      return shlo::ReshapeOp::create(rewriter, op->getLoc(),
+                                     from.clone(tensorTypeOf(operand).getElementType()), operand);
+    };
+    llvm::SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), reshaped);
+    mlir::Operation* before = rewriter.clone(*op);
+    before->setOperands(operands);
+    before->getResult(0).setType(from.clone(type.getElementType()));
+    rewriter.replaceOpWithNewOp<shlo::ReshapeOp>(op, type, before->getResult(0));
+    return mlir::success();
+  }
+
+ private:
+  static bool isElementwise(mlir::Operation* op) {
+    return fusionClass(op) == FusionClass::kElementwise;
+  }
+
+  // Rows of less than a vector would make it slow, and it may not make wider what others read.
+  static bool isWorthIt(mlir::Operation* op, RankedTensorType from) {
+    constexpr int64_t kLongRow = 16;
+    const auto shape = squeezedShape(from);
+    if (shape.empty() || shape.back() < kLongRow) return false;
+    const bool isResult = llvm::all_of(op->getUsers(), [](mlir::Operation* user) {
+      return user->hasTrait<mlir::OpTrait::IsTerminator>();
+    });
+    return isResult || bytesOf(op->getResult(0).getType()) <= bytesOf(from);
+  }
+};
+
 }  // namespace
 
-void addReshapesFirstPatterns(mlir::RewritePatternSet& patterns) { patterns.add(reshapeFirst); }
+void addReshapesFirstPatterns(mlir::RewritePatternSet& patterns) {
+  patterns.add(reshapeFirst);
+  patterns.add<ReshapeLast>(patterns.getContext());
+}
 
 }  // namespace isthmus

@@ -26,6 +26,7 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
     addArithmeticPatterns(patterns);
     addShapePatterns(patterns);
     addReshapesFirstPatterns(patterns);
+    addSlicesFirstPatterns(patterns);
     addIndexingPatterns(patterns);
     addOneUpdateScatterPatterns(patterns);
     addContractionPatterns(patterns);

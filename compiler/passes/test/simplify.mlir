@@ -48,11 +48,12 @@ func.func @slice_of_slice(%x: tensor<10xf32>) -> tensor<3xf32> {
   return %1 : tensor<3xf32>
 }
 
-// Of what is joined the array that the slice is of, and no slice of two.
+// Of what is joined the array that the slice is of; of two, what it has of both.
 // CHECK-LABEL: @slice_of_joined
-// CHECK-NEXT: %[[JOINED:.*]] = stablehlo.concatenate
 // CHECK-NEXT: %[[PART:.*]] = stablehlo.slice %arg1 [0:2, 1:6:2]
-// CHECK-NEXT: %[[BOTH:.*]] = stablehlo.slice %[[JOINED]] [0:2, 2:5]
+// CHECK-NEXT: %[[END:.*]] = stablehlo.slice %arg0 [0:2, 2:3]
+// CHECK-NEXT: %[[BEGIN:.*]] = stablehlo.slice %arg1 [0:2, 0:2]
+// CHECK-NEXT: %[[BOTH:.*]] = stablehlo.concatenate %[[END]], %[[BEGIN]], dim = 1
 // CHECK-NEXT: return %[[PART]], %[[BOTH]], %arg0
 func.func @slice_of_joined(%x: tensor<2x3xf32>, %y: tensor<2x6xf32>)
     -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {

@@ -93,3 +93,44 @@ func.func @costly(%x: tensor<64xf32>, %y: tensor<64xf32>) -> (tensor<16xf32>, te
   %t = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<16x4xf32>, tensor<f32>) -> tensor<4xf32>
   return %s, %t : tensor<16xf32>, tensor<4xf32>
 }
+
+// -----
+
+// What follows a transpose or a product is done with it, before the reshape.
+// CHECK-LABEL: @after_what_moves
+// CHECK: %[[MOVED:.*]] = stablehlo.transpose
+// CHECK: %[[OTHER:.*]] = stablehlo.reshape %arg1
+// CHECK: %[[SUM:.*]] = stablehlo.add %[[MOVED]], %[[OTHER]] : tensor<4x8x16xf32>
+// CHECK: stablehlo.maximum %[[SUM]], %{{.*}} : tensor<4x8x16xf32>
+// CHECK: stablehlo.reshape
+func.func @after_what_moves(%x: tensor<8x4x16xf32>, %y: tensor<32x16xf32>) -> tensor<32x16xf32> {
+  %zeros = stablehlo.constant dense<0.0> : tensor<32x16xf32>
+  %t = stablehlo.transpose %x, dims = [1, 0, 2] : (tensor<8x4x16xf32>) -> tensor<4x8x16xf32>
+  %r = stablehlo.reshape %t : (tensor<4x8x16xf32>) -> tensor<32x16xf32>
+  %s = stablehlo.add %r, %y : tensor<32x16xf32>
+  %m = stablehlo.maximum %s, %zeros : tensor<32x16xf32>
+  return %m : tensor<32x16xf32>
+}
+
+// -----
+
+// Not where what is made wider has other readers, rows are short, or another operand has the shape.
+// CHECK-LABEL: @in_their_shape
+// CHECK: stablehlo.convert %{{.*}} : (tensor<32x16xbf16>) -> tensor<32x16xf32>
+// CHECK: stablehlo.tanh %{{.*}} : tensor<128xf32>
+// CHECK: stablehlo.add %{{.*}}, %{{.*}} : tensor<32x16xf32>
+func.func @in_their_shape(%x: tensor<8x4x16xbf16>, %y: tensor<4x8x4xf32>, %u: tensor<8x4x16xf32>, %v: tensor<32x8xf32>) -> (tensor<32xf32>, tensor<128xf32>, tensor<32x16xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.transpose %x, dims = [1, 0, 2] : (tensor<8x4x16xbf16>) -> tensor<4x8x16xbf16>
+  %r = stablehlo.reshape %t : (tensor<4x8x16xbf16>) -> tensor<32x16xbf16>
+  %c = stablehlo.convert %r : (tensor<32x16xbf16>) -> tensor<32x16xf32>
+  %0 = stablehlo.reduce(%c init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<32x16xf32>, tensor<f32>) -> tensor<32xf32>
+  %p = stablehlo.transpose %y, dims = [1, 0, 2] : (tensor<4x8x4xf32>) -> tensor<8x4x4xf32>
+  %q = stablehlo.reshape %p : (tensor<8x4x4xf32>) -> tensor<128xf32>
+  %1 = stablehlo.tanh %q : tensor<128xf32>
+  %w = stablehlo.transpose %u, dims = [1, 0, 2] : (tensor<8x4x16xf32>) -> tensor<4x8x16xf32>
+  %s = stablehlo.reshape %w : (tensor<4x8x16xf32>) -> tensor<32x16xf32>
+  %d = stablehlo.concatenate %v, %v, dim = 1 : (tensor<32x8xf32>, tensor<32x8xf32>) -> tensor<32x16xf32>
+  %2 = stablehlo.add %s, %d : tensor<32x16xf32>
+  return %0, %1, %2 : tensor<32xf32>, tensor<128xf32>, tensor<32x16xf32>
+}
