@@ -134,9 +134,16 @@ bool findReduction(mlir::Value value, int64_t d, Visit visit, Seen& seen) {
 }
 
 // `offset`: the loop variable plus it is the index along `d` of `value`.
-void collectCuts(mlir::Value value, int64_t d, int64_t offset, Seen& seen,
+// A dimension of an array, and how far behind the loop's index it is read: an array that is read
+// with several offsets, as by differences, is cut at several places.
+using SeenOffsets = llvm::DenseSet<std::tuple<mlir::Value, int64_t, int64_t>>;
+
+void collectCuts(mlir::Value value, int64_t d, int64_t offset, SeenOffsets& seen,
                  llvm::SmallVectorImpl<int64_t>& cuts) {
-  if (!seen.insert(value, d) || cuts.size() > kMaxCuts) return;
+  constexpr size_t kMaxSeen = 1024;
+  if (cuts.size() > kMaxCuts || seen.size() > kMaxSeen || !seen.insert({value, d, offset}).second) {
+    return;
+  }
   mlir::Operation* op = value.getDefiningOp();
   if (!op) return;
   if (isElementwise(op)) {
@@ -295,7 +302,7 @@ bool isElementwise(mlir::Operation* op) {
 }
 
 llvm::SmallVector<int64_t, 4> cutsAlong(mlir::Value value, int64_t dim, size_t most) {
-  Seen seen;
+  SeenOffsets seen;
   llvm::SmallVector<int64_t, 4> cuts;
   collectCuts(value, dim, 0, seen, cuts);
   int64_t size = tensorTypeOf(value).getDimSize(dim);

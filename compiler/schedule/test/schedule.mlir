@@ -30,6 +30,19 @@ func.func @rows(%x: tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8x64xf32>) {
   return %e, %r : tensor<8xf32>, tensor<8x64xf32>
 }
 
+// An array that is joined and read at two offsets begins at two places of the loop.
+// CHECK-LABEL: @differences
+// CHECK: schedule = ["loop results=0 dims=0:8,1:99 lanes=4 cuts=0,6,7,99
+func.func @differences(%x: tensor<8x100xf32>) -> tensor<8x99xf32> {
+  %a = stablehlo.slice %x [0:8, 93:100] : (tensor<8x100xf32>) -> tensor<8x7xf32>
+  %b = stablehlo.slice %x [0:8, 0:93] : (tensor<8x100xf32>) -> tensor<8x93xf32>
+  %c = stablehlo.concatenate %a, %b, dim = 1 : (tensor<8x7xf32>, tensor<8x93xf32>) -> tensor<8x100xf32>
+  %p = stablehlo.slice %c [0:8, 1:100] : (tensor<8x100xf32>) -> tensor<8x99xf32>
+  %q = stablehlo.slice %c [0:8, 0:99] : (tensor<8x100xf32>) -> tensor<8x99xf32>
+  %d = stablehlo.subtract %p, %q : tensor<8x99xf32>
+  return %d : tensor<8x99xf32>
+}
+
 // The operand is copied, unless it is the same memory; then its window is overwritten.
 // CHECK-LABEL: @update
 // CHECK: schedule = ["copy results=0 dims=0-1:8192 lanes=4{{[^"]*}}", "update_slice results=0 lanes=4 ns={{[^"]*}}"]
