@@ -415,6 +415,13 @@ TEST(KernelEmitter, arithmetic_on_bf16_rounds_by_an_instruction_where_there_is_o
       target);
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
   EXPECT_NE((*kernel)->assembly().find("vcvtneps2bf16"), std::string::npos);
+  // An integer is neither NaN nor subnormal.
+  kernel = TestKernel::compile(
+      fusionText({"tensor<4096xi8>"}, type,
+                 "    %out = stablehlo.convert %0 : (tensor<4096xi8>) -> " + type),
+      options, target);
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  EXPECT_NE((*kernel)->assembly().find("vcvtneps2bf16"), std::string::npos);
 }
 
 // Rows of fewer elements than a vector has lanes: each vector is written over what the one before

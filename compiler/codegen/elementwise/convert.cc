@@ -162,15 +162,17 @@ llvm::Value* roundToKind(llvm::IRBuilder<>& b, const TargetModel& target, llvm::
     // to be moved. On GPUs it is exact, and NaN has no payload.
     const bool isGpu = target.device == DeviceKind::kGpu;
     const bool hasInstruction = target.roundsToBf16 && (value->getType()->isVectorTy() || isGpu);
-    const bool isWide = what == Rounded::kArithmetic || what == Rounded::kWideArithmetic;
-    if (hasInstruction && (isWide || isGpu)) {
+    const bool isNeverSubnormal = what == Rounded::kArithmetic ||
+                                  what == Rounded::kWideArithmetic || what == Rounded::kInteger;
+    if (hasInstruction && (isNeverSubnormal || isGpu)) {
       llvm::Value* narrow = b.CreateFPTrunc(value, like(value, b.getBFloatTy()));
       llvm::Value* bits = b.CreateBitCast(narrow, like(value, b.getInt16Ty()));
       return bitsToFloat(b, target, bits, kind);
     }
     // NaN has the payload of an operand, a bf16, or none: adding does not carry into its sign.
-    const bool isArithmetic = instructionsOf(target).keepsNanPayloads() &&
-                              (what == Rounded::kArithmetic || what == Rounded::kOperand);
+    const bool isArithmetic =
+        what == Rounded::kInteger || (instructionsOf(target).keepsNanPayloads() &&
+                                      (what == Rounded::kArithmetic || what == Rounded::kOperand));
     V bits = x.asInt();
     const V kept = bits.ki(static_cast<int32_t>(0xffff0000));
     // In its place, since there and back takes twice as long as these short instructions: a mask
@@ -299,7 +301,7 @@ static llvm::Value* convertPart(llvm::IRBuilder<>& b, const TargetModel& target,
     llvm::Value* number =
         fromSigned ? b.CreateSIToFP(value, through) : b.CreateUIToFP(value, through);
     if (isWide) number = toF32RoundingToOdd(V(&math, number)).v;
-    return roundToKind(b, target, number, to);
+    return roundToKind(b, target, number, to, Rounded::kInteger);
   }
   if (toFloat) {
     if (from.bits == 64 && to.small) {

@@ -18,8 +18,9 @@ bool complexOp(OpCode op, llvm::ArrayRef<ComplexV> operands, ComplexV* result);
 
 // What is rounded to a narrower float. What arithmetic has made may be taken for zero if it is
 // subnormal, as arithmetic itself does; kWideArithmetic: of wider floats, whose NaN may have any
-// payload; kOperand: and is for more arithmetic, not for memory.
-enum class Rounded : uint8_t { kAnything, kWideArithmetic, kArithmetic, kOperand };
+// payload; kOperand: and is for more arithmetic, not for memory; kInteger: neither NaN nor
+// subnormal.
+enum class Rounded : uint8_t { kAnything, kWideArithmetic, kArithmetic, kOperand, kInteger };
 
 // stablehlo.convert of one register; the result has the operand's level.
 Val convertValue(llvm::IRBuilder<>& b, const TargetModel& target, Val operand,
