@@ -173,6 +173,27 @@ LogicalResult reduceUnjoined(shlo::ReduceOp reduce, PatternRewriter& rewriter) {
   return mlir::success();
 }
 
+// Columns of arrays that are joined side by side: those of each array are added up in loops of its
+// own, which begin where its rows do.
+LogicalResult reduceColumnsUnjoined(shlo::ReduceOp reduce, PatternRewriter& rewriter) {
+  constexpr size_t kMaxParts = 4;
+  constexpr int64_t kMinElements = 1 << 15;  // a kernel for each takes longer to compile
+  auto joined = llvm::dyn_cast_or_null<shlo::ConcatenateOp>(onlyInput(reduce));
+  if (!joined || !isOnlyReduced(joined) || joined.getInputs().size() > kMaxParts ||
+      elementCount(joined.getType()) < kMinElements) {
+    return mlir::failure();
+  }
+  const auto dim = static_cast<int64_t>(joined.getDimension());
+  if (dim + 1 != joined.getType().getRank() || isReduced(reduce, dim)) return mlir::failure();
+  llvm::SmallVector<Value> parts;
+  for (Value part : joined.getInputs()) {
+    parts.push_back(reduceOf(part, Dims(reduce.getDimensions()), reduce, rewriter));
+  }
+  rewriter.replaceOpWithNewOp<shlo::ConcatenateOp>(reduce, reduce->getResult(0).getType(), parts,
+                                                   keptDimension(reduce.getDimensions(), dim));
+  return mlir::success();
+}
+
 }  // namespace
 
 void addReducedMovePatterns(mlir::RewritePatternSet& patterns) {
@@ -180,6 +201,7 @@ void addReducedMovePatterns(mlir::RewritePatternSet& patterns) {
   patterns.add(reduceUnreshaped);
   patterns.add(reduceUnrepeated);
   patterns.add(reduceUnjoined);
+  patterns.add(reduceColumnsUnjoined);
 }
 
 }  // namespace isthmus

@@ -67,3 +67,21 @@ func.func @kept(%x: tensor<100x70xf32>, %n: tensor<5xbf16>) -> (tensor<70xf32>, 
   %2 = stablehlo.reduce(%b init: %zn) applies stablehlo.add across dimensions = [0] : (tensor<300x5xbf16>, tensor<bf16>) -> tensor<5xbf16>
   return %0, %v, %1, %2 : tensor<70xf32>, tensor<100x70xf32>, tensor<70xf32>, tensor<5xbf16>
 }
+
+// -----
+
+// Columns of arrays side by side are added up for each array; few elements are not worth it.
+// CHECK-LABEL: @columns
+// CHECK: %[[LEFT:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.add across dimensions = [0]
+// CHECK: %[[RIGHT:.*]] = stablehlo.reduce(%arg1 init: %{{.*}}) applies stablehlo.add across dimensions = [0]
+// CHECK: stablehlo.concatenate %[[LEFT]], %[[RIGHT]], dim = 0 : (tensor<100xf32>, tensor<28xf32>) -> tensor<128xf32>
+// CHECK: %[[SMALL:.*]] = stablehlo.concatenate %arg2, %arg2, dim = 1
+// CHECK: stablehlo.reduce(%[[SMALL]]
+func.func @columns(%x: tensor<500x100xf32>, %y: tensor<500x28xf32>, %s: tensor<5x28xf32>) -> (tensor<128xf32>, tensor<56xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %c = stablehlo.concatenate %x, %y, dim = 1 : (tensor<500x100xf32>, tensor<500x28xf32>) -> tensor<500x128xf32>
+  %0 = stablehlo.reduce(%c init: %z) applies stablehlo.add across dimensions = [0] : (tensor<500x128xf32>, tensor<f32>) -> tensor<128xf32>
+  %d = stablehlo.concatenate %s, %s, dim = 1 : (tensor<5x28xf32>, tensor<5x28xf32>) -> tensor<5x56xf32>
+  %1 = stablehlo.reduce(%d init: %z) applies stablehlo.add across dimensions = [0] : (tensor<5x56xf32>, tensor<f32>) -> tensor<56xf32>
+  return %0, %1 : tensor<128xf32>, tensor<56xf32>
+}
