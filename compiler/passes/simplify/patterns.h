@@ -20,8 +20,8 @@ void addArithmeticPatterns(mlir::RewritePatternSet& patterns);
 void addSlicePatterns(mlir::RewritePatternSet& patterns);
 // Chains of reshape, broadcast, transpose, slice, pad, concatenate.
 void addShapePatterns(mlir::RewritePatternSet& patterns);
-// Elementwise operations before a reshape take its shape if all they read is in memory; those after a
-// reshape of what was moved or multiplied take the shape before it.
+// Elementwise operations before a reshape take its shape if all they read is in memory; those after
+// a reshape of what was moved or multiplied take the shape before it.
 void addReshapesFirstPatterns(mlir::RewritePatternSet& patterns);
 // What slices alone read is computed and moved for what they keep.
 void addSlicesFirstPatterns(mlir::RewritePatternSet& patterns);

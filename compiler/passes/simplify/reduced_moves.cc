@@ -7,6 +7,7 @@
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/reduce_over.h"
+#include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -194,6 +195,53 @@ LogicalResult reduceColumnsUnjoined(shlo::ReduceOp reduce, PatternRewriter& rewr
   return mlir::success();
 }
 
+// Padding is combined at once, or not at all if it is neutral; along dimensions that are kept it is
+// put around the result.
+LogicalResult reduceUnpadded(shlo::ReduceOp reduce, PatternRewriter& rewriter) {
+  auto pad = llvm::dyn_cast_or_null<shlo::PadOp>(onlyInput(reduce));
+  if (!pad || !isOnlyReduced(pad) || elementCount(pad.getOperand().getType()) == 0) {
+    return mlir::failure();
+  }
+  mlir::Operation* combiner = soleOperation(reduce.getBody());
+  const bool absorbs = isIdempotent(combiner);
+  // A sum that begins with -0 would keep it, but for padding by 0.
+  const bool ignores = isNeutral(combiner, pad.getPaddingValue()) &&
+                       (!llvm::isa<shlo::AddOp>(combiner) ||
+                        !llvm::isa<mlir::FloatType>(tensorTypeOf(pad).getElementType()) ||
+                        isPositiveZero(reduce.getInitValues()[0]));
+  if (!absorbs && !ignores) return mlir::failure();
+  Dims low, high, interior;
+  bool isReducedPadded = false, isKeptPadded = false;
+  for (auto [d, size] : llvm::enumerate(pad.getType().getShape())) {
+    const int64_t before = pad.getEdgePaddingLow()[d], after = pad.getEdgePaddingHigh()[d];
+    if (before < 0 || after < 0) return mlir::failure();  // a slice
+    const bool isPadded = size != pad.getOperand().getType().getDimSize(static_cast<int64_t>(d));
+    if (isReduced(reduce, static_cast<int64_t>(d))) {
+      isReducedPadded |= isPadded;
+      continue;
+    }
+    isKeptPadded |= isPadded;
+    low.push_back(before);
+    high.push_back(after);
+    interior.push_back(pad.getInteriorPadding()[d]);
+  }
+  ArrayBuilder b(reduce, rewriter);
+  auto combine = [&](Value x, Value y) { return b.apply(reduce.getBody().front(), {x, y}); };
+  Value result = reduceOf(pad.getOperand(), Dims(reduce.getDimensions()), reduce, rewriter);
+  if (absorbs && isReducedPadded) {
+    result =
+        combine(result, b.broadcast(pad.getPaddingValue(), tensorTypeOf(result).getShape(), {}));
+  }
+  if (isKeptPadded) {
+    Value around = pad.getPaddingValue();
+    if (absorbs) around = combine(around, reduce.getInitValues()[0]);
+    result = shlo::PadOp::create(rewriter, reduce.getLoc(), reduce->getResult(0).getType(), result,
+                                 around, low, high, interior);
+  }
+  rewriter.replaceOp(reduce, result);
+  return mlir::success();
+}
+
 }  // namespace
 
 void addReducedMovePatterns(mlir::RewritePatternSet& patterns) {
@@ -202,6 +250,7 @@ void addReducedMovePatterns(mlir::RewritePatternSet& patterns) {
   patterns.add(reduceUnrepeated);
   patterns.add(reduceUnjoined);
   patterns.add(reduceColumnsUnjoined);
+  patterns.add(reduceUnpadded);
 }
 
 }  // namespace isthmus

@@ -85,3 +85,31 @@ func.func @columns(%x: tensor<500x100xf32>, %y: tensor<500x28xf32>, %s: tensor<5
   %1 = stablehlo.reduce(%d init: %z) applies stablehlo.add across dimensions = [0] : (tensor<5x56xf32>, tensor<f32>) -> tensor<56xf32>
   return %0, %1 : tensor<128xf32>, tensor<56xf32>
 }
+
+// -----
+
+// Padding by 0 adds nothing; a maximum takes it in once, and has it around what is kept. A sum may
+// not begin with -0, and other padding is added up as it stands.
+// CHECK-LABEL: @padded
+// CHECK: stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.add across dimensions = [0, 1]
+// CHECK: %[[COLUMNS:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.maximum across dimensions = [0]
+// CHECK: %[[TAKEN:.*]] = stablehlo.maximum %[[COLUMNS]], %{{.*}} : tensor<70xf32>
+// CHECK: %[[AROUND:.*]] = stablehlo.maximum %arg1, %arg2 : tensor<f32>
+// CHECK: stablehlo.pad %[[TAKEN]], %[[AROUND]], low = [3], high = [1], interior = [1] : (tensor<70xf32>, tensor<f32>) -> tensor<143xf32>
+// CHECK: %[[FROM_MINUS_ZERO:.*]] = stablehlo.pad
+// CHECK: stablehlo.reduce(%[[FROM_MINUS_ZERO]]
+// CHECK: %[[ANY:.*]] = stablehlo.pad
+// CHECK: stablehlo.reduce(%[[ANY]]
+func.func @padded(%x: tensor<100x70xf32>, %v: tensor<f32>, %i: tensor<f32>) -> (tensor<f32>, tensor<143xf32>, tensor<102xf32>, tensor<102xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %minus = stablehlo.constant dense<-0.0> : tensor<f32>
+  %p = stablehlo.pad %x, %z, low = [1, 3], high = [1, 1], interior = [0, 1] : (tensor<100x70xf32>, tensor<f32>) -> tensor<102x143xf32>
+  %0 = stablehlo.reduce(%p init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<102x143xf32>, tensor<f32>) -> tensor<f32>
+  %q = stablehlo.pad %x, %v, low = [1, 3], high = [1, 1], interior = [0, 1] : (tensor<100x70xf32>, tensor<f32>) -> tensor<102x143xf32>
+  %1 = stablehlo.reduce(%q init: %i) applies stablehlo.maximum across dimensions = [0] : (tensor<102x143xf32>, tensor<f32>) -> tensor<143xf32>
+  %r = stablehlo.pad %x, %z, low = [1, 1], high = [1, 1], interior = [0, 0] : (tensor<100x70xf32>, tensor<f32>) -> tensor<102x72xf32>
+  %2 = stablehlo.reduce(%r init: %minus) applies stablehlo.add across dimensions = [1] : (tensor<102x72xf32>, tensor<f32>) -> tensor<102xf32>
+  %s = stablehlo.pad %x, %v, low = [1, 2], high = [1, 2], interior = [0, 0] : (tensor<100x70xf32>, tensor<f32>) -> tensor<102x74xf32>
+  %3 = stablehlo.reduce(%s init: %z) applies stablehlo.add across dimensions = [1] : (tensor<102x74xf32>, tensor<f32>) -> tensor<102xf32>
+  return %0, %1, %2, %3 : tensor<f32>, tensor<143xf32>, tensor<102xf32>, tensor<102xf32>
+}
