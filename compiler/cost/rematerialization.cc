@@ -33,12 +33,38 @@ bool readsNoArray(mlir::Value value) {
   return !llvm::isa<shlo::BroadcastInDimOp>(op) || elementCount(op->getOperand(0).getType()) == 1;
 }
 
+// Whether the slice is a column of a matrix that is repeated for each row of a larger one, as in
+// x[:, 0] * x[:, 0, None]: each time every element would come from a cache line of its own.
+bool isRepeatedColumn(shlo::SliceOp slice) {
+  constexpr int64_t kCacheLineBytes = 64;
+  const auto from = tensorTypeOf(slice.getOperand()), type = tensorTypeOf(slice.getResult());
+  const int64_t last = type.getRank() - 1;
+  if (last < 1 || type.getDimSize(last) != 1 || type.getNumElements() <= 1 ||
+      from.getDimSize(last) * elementBytes(type) < kCacheLineBytes) {
+    return false;
+  }
+  llvm::SmallVector<mlir::Operation*> users(slice->getUsers());
+  for (size_t i = 0; i < users.size() && i < kMaxDepth; ++i) {
+    if (llvm::isa<shlo::ReshapeOp>(users[i])) llvm::append_range(users, users[i]->getUsers());
+    auto broadcast = llvm::dyn_cast<shlo::BroadcastInDimOp>(users[i]);
+    if (!broadcast || broadcast.getBroadcastDimensions().empty()) continue;
+    // Along rows of the result, and not one element for each of them.
+    if (broadcast.getBroadcastDimensions().back() == broadcast.getType().getRank() - 1 &&
+        broadcast.getOperand().getType().getShape().back() > 1 &&
+        elementCount(broadcast.getType()) > elementCount(type)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool isCheapWithin(mlir::Operation* op, int depth) {
   if (isSmallConstant(op)) return true;
   if (llvm::isa<shlo::IotaOp, shlo::BroadcastInDimOp>(op)) return true;
   if (auto slice = llvm::dyn_cast<shlo::SliceOp>(op)) {
     // Strided reads are slow enough to be done once.
-    return llvm::all_of(slice.getStrides(), [](int64_t stride) { return stride == 1; });
+    return llvm::all_of(slice.getStrides(), [](int64_t stride) { return stride == 1; }) &&
+           !isRepeatedColumn(slice);
   }
   if (auto reshape = llvm::dyn_cast<shlo::ReshapeOp>(op)) {
     return elementCount(reshape.getType()) > 0 &&
