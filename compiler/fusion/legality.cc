@@ -147,6 +147,7 @@ class LegalityAnalysis {
               return refuse("they transpose in different ways");
             }
             permutation_ = transpose.getPermutation();
+            transposesLongRows_ |= isOfLongRows(transpose.getOperand()) && isOfLongRows(transpose);
             ++transposes;
           }
       }
@@ -176,6 +177,10 @@ class LegalityAnalysis {
     if (transposes > 0) {
       if (!options_.target.transposesInLoops()) {
         return require(members_.size() == 1, "the target wants transposes by themselves");
+      }
+      if (transposesLongRows_ && options_.target.device == DeviceKind::kCpu &&
+          llvm::any_of(members_, [&](int member) { return isOfParts(op(member)); })) {
+        return refuse("a transpose of what is joined of parts, or the other way round");
       }
       transposes_ = true;
     }
@@ -447,6 +452,20 @@ class LegalityAnalysis {
     return llvm::hash_combine(user, operand, context) | 16;
   }
 
+  // Lists of points and the like: rows of a few elements are put together in registers anyway.
+  static bool isOfLongRows(mlir::Value value) {
+    constexpr int64_t kFewColumns = 8;
+    return squeezedShape(value.getType()).back() > kFewColumns;
+  }
+
+  // Whether an array is joined of several or padded. Blocks of it are not read as they lie in
+  // memory and transposed in registers, as those of an array are.
+  static bool isOfParts(mlir::Operation* op) {
+    auto padded = llvm::dyn_cast<shlo::PadOp>(op);
+    return llvm::isa<shlo::ConcatenateOp>(op) ||
+           (padded && padded.getType() != padded.getOperand().getType());
+  }
+
   // Whether the rows that are reduced are joined of several, or padded. Vectors of them would be
   // put together element by element, which takes longer than storing the rows.
   bool joinsWithinRow(mlir::Operation* op) {
@@ -532,7 +551,7 @@ class LegalityAnalysis {
   shlo::ReduceWindowOp scan_;
   bool rowAllowed_ = false;
   bool rereadsRow_ = false;
-  bool transposes_ = false;
+  bool transposes_ = false, transposesLongRows_ = false;
   llvm::DenseMap<int, llvm::SmallDenseSet<Context, 4>> contexts_;
   llvm::DenseMap<std::pair<int, Context>, double> counts_;
 };

@@ -126,3 +126,50 @@ func.func @rows_of_parts(%x: tensor<64x100xf32>, %y: tensor<64x9xf32>) -> (tenso
   %2 = stablehlo.reduce(%short init: %zero) applies stablehlo.minimum across dimensions = [1] : (tensor<64x18xf32>, tensor<f32>) -> tensor<64xf32>
   return %0, %1, %2 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
 }
+
+// Nor are they transposed before they are stored, but for lists of a few columns.
+// CHECK-LABEL: @transposed_parts
+// CHECK: stablehlo.concatenate
+// CHECK-NEXT: isthmus.yield
+// CHECK: "isthmus.fusion"
+// CHECK: stablehlo.transpose
+// CHECK: stablehlo.pad
+// CHECK-NEXT: isthmus.yield
+// CHECK: "isthmus.fusion"
+// CHECK: stablehlo.transpose
+// CHECK: "isthmus.fusion"
+// CHECK: stablehlo.concatenate
+// CHECK-NEXT: stablehlo.transpose
+func.func @transposed_parts(%x: tensor<64x100xf32>, %y: tensor<1x6400xf32>) -> (tensor<100x128xf32>, tensor<102x64xf32>, tensor<6400x2xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %joined = stablehlo.concatenate %x, %x, dim = 0 : (tensor<64x100xf32>, tensor<64x100xf32>) -> tensor<128x100xf32>
+  %0 = stablehlo.transpose %joined, dims = [1, 0] : (tensor<128x100xf32>) -> tensor<100x128xf32>
+  %padded = stablehlo.pad %x, %zero, low = [0, 1], high = [0, 1], interior = [0, 0] : (tensor<64x100xf32>, tensor<f32>) -> tensor<64x102xf32>
+  %1 = stablehlo.transpose %padded, dims = [1, 0] : (tensor<64x102xf32>) -> tensor<102x64xf32>
+  %points = stablehlo.concatenate %y, %y, dim = 0 : (tensor<1x6400xf32>, tensor<1x6400xf32>) -> tensor<2x6400xf32>
+  %2 = stablehlo.transpose %points, dims = [1, 0] : (tensor<2x6400xf32>) -> tensor<6400x2xf32>
+  return %0, %1, %2 : tensor<100x128xf32>, tensor<102x64xf32>, tensor<6400x2xf32>
+}
+
+// A column that each row of a larger matrix reads is stored, one that is read once is not, and one
+// element for each row neither.
+// CHECK-LABEL: @columns
+// CHECK: stablehlo.slice
+// CHECK-NEXT: isthmus.yield
+// CHECK: "isthmus.fusion"
+// CHECK-NOT: stablehlo.slice
+// CHECK: stablehlo.negate
+// CHECK: "isthmus.fusion"
+// CHECK: stablehlo.slice
+// CHECK: stablehlo.exponential
+func.func @columns(%x: tensor<640x100xf32>) -> (tensor<700x640xf32>, tensor<640x700xf32>) {
+  %c = stablehlo.slice %x [0:640, 3:4] : (tensor<640x100xf32>) -> tensor<640x1xf32>
+  %r = stablehlo.reshape %c : (tensor<640x1xf32>) -> tensor<640xf32>
+  %b = stablehlo.broadcast_in_dim %r, dims = [1] : (tensor<640xf32>) -> tensor<700x640xf32>
+  %0 = stablehlo.negate %b : tensor<700x640xf32>
+  %d = stablehlo.slice %x [0:640, 4:5] : (tensor<640x100xf32>) -> tensor<640x1xf32>
+  %s = stablehlo.reshape %d : (tensor<640x1xf32>) -> tensor<640xf32>
+  %e = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<640xf32>) -> tensor<640x700xf32>
+  %1 = stablehlo.exponential %e : tensor<640x700xf32>
+  return %0, %1 : tensor<700x640xf32>, tensor<640x700xf32>
+}
