@@ -183,6 +183,16 @@ def test_running_sums_compute_their_elements_and_what_follows(both, axis, revers
         np.testing.assert_allclose(one.astype(np.float64), other.astype(np.float64), rtol=1e-6)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_running_sums_read_an_array_before_a_result_takes_its_place(ours, axis):
+    """Results of one kernel: the second was computed from what the first had stored."""
+    x, y = np.random.default_rng(axis).integers(-9, 10, (2, 64, 40)).astype(np.float32)
+    run = jax.jit(lambda x, y: (lax.cumsum(x + 1, axis) * 3, (x + 1) * y), donate_argnums=1)
+    first, second = run(jax.device_put(x, ours), jax.device_put(y, ours))
+    np.testing.assert_array_equal(first, (x + 1).cumsum(axis) * 3)
+    np.testing.assert_array_equal(second, (x + 1) * y)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("length", [16, 25, 64])
 def test_extrema_of_rows_know_nan_infinity_and_zeros(ours, length, dtype):

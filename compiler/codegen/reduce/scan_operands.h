@@ -50,9 +50,14 @@ class ScanOperands {
     for (auto [result, value] : llvm::zip(reduce_->getResults(), values)) {
       evaluator_.materialized().setRegister(result, value);
     }
-    const IndexExpr linear = evaluator_.linearize(index, type_);
+    // A result may be where an operand is, which the others read as well: all come before any
+    // store.
+    Group stored;
     for (const StoredRoot& root : roots_) {
-      Val value = evaluator_.splat(evaluator_.get(root.value, index), evaluator_.lanes());
+      stored.push_back(evaluator_.splat(evaluator_.get(root.value, index), evaluator_.lanes()));
+    }
+    const IndexExpr linear = evaluator_.linearize(index, type_);
+    for (auto [root, value] : llvm::zip(roots_, stored)) {
       evaluator_.store(root.base, root.kind, linear, value);
     }
   }
