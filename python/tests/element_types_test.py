@@ -397,6 +397,22 @@ def test_ties_between_powers_go_up(ours, source):
                 {source: (np.array(expected, np.float32).astype(powers), 0)})
 
 
+@pytest.mark.parametrize("source", ["float32", "bfloat16", "float64"])
+def test_least_powers_are_not_taken_for_zero(ours, source):
+    """What is subnormal in f32, even in f64, which has it as a normal number."""
+    powers = dtype_of("float8_e8m0fnu")
+    least = 2.0 ** -127
+    values = np.array([1e-40, least, 1.25 * least, 1.75 * least, 2 * least, 2.5 * least, 0, -least], dtype_of(source))
+    expected = np.array([0, 0, 0, 1, 1, 1, 255, 255], np.uint8).view(powers)
+    compare_all(run_all(ours, lambda _: lambda x: lax.convert_element_type(x, powers), {source: (values,)}), {source: (expected, 0)})
+
+
+def test_least_power_is_a_number_of_f64(ours):
+    least = np.zeros(20, np.uint8).view(dtype_of("float8_e8m0fnu"))
+    got = run_all(ours, lambda _: lambda x: x.astype(np.float64), {"float64": (least,)})["float64"]
+    np.testing.assert_array_equal(got, np.full(20, 2.0 ** -127))
+
+
 @pytest.mark.parametrize("source", ["int32", "uint32", "int64", "uint64"])
 def test_integers_of_many_bits_round_once(ours, source):
     """To bfloat16, of eight bits: near halves between two of its numbers, which f32 and f64 would round to the halves."""

@@ -27,6 +27,13 @@ double largestOf(const FloatFormat& f) {
 
 bool isPowersOnly(const FloatFormat& f) { return f.mantissaBits == 0; }
 
+bool hasPowersOnly(const ElementKind& kind) { return kind.format && isPowersOnly(*kind.format); }
+
+// The least of these powers, which is subnormal in f32: conversions between f32 and f64 may take it
+// for zero.
+constexpr double kLeastPower = 0x1p-127;
+constexpr int32_t kLeastPowerBits = 0x400000;
+
 // f32 to the nearest value of the format, ties to even.
 V roundToFormat(V x, const FloatFormat& f) {
   double nan = std::nan("");
@@ -37,9 +44,10 @@ V roundToFormat(V x, const FloatFormat& f) {
     // value.
     V bits = magnitude.asInt();
     V rounded = ((bits + bits.ki(0x400000)) & bits.ki(0x7f800000)).asFloat();
-    // Subnormal in f32, where 0x400000 is 2^-127.
-    rounded = select(bits < bits.ki(0x600000), rounded.k(std::ldexp(1.0, -127)), rounded);
-    V bad = ~(x > x.k(0)) | (rounded > rounded.k(std::ldexp(1.0, 127)));
+    // Subnormal in f32, where kLeastPowerBits is the least.
+    rounded = select(bits < bits.ki(0x600000), rounded.k(kLeastPower), rounded);
+    // By its bits: instructions may take subnormals for zero.
+    V bad = (x.asInt() < bits.ki(1)) | isNan(x) | (rounded > rounded.k(std::ldexp(1.0, 127)));
     return select(bad, nan, rounded);
   }
   int drop = 23 - f.mantissaBits;
@@ -98,7 +106,7 @@ V unpackFormat(V code, const FloatFormat& f) {
   if (isPowersOnly(f)) {
     V exponent = code & code.ki(0xff);
     V value = (exponent << 23).asFloat();
-    value = select(exponent == code.ki(0), value.k(std::ldexp(1.0, -127)), value);
+    value = select(exponent == code.ki(0), value.k(kLeastPower), value);
     return select(exponent == code.ki(0xff), value.k(std::nan("")), value);
   }
   int width = f.exponentBits + f.mantissaBits;
@@ -122,6 +130,12 @@ V unpackFormat(V code, const FloatFormat& f) {
     result = select((code & code.ki((2 << width) - 1)) == code.ki(1 << width), nan, result);
   }
   return result;
+}
+
+// The power of two next to an f64, given `narrow`, which is right from the least normal f32 on.
+V roundToLeastPowers(V x, V narrow) {
+  V least = select(x < x.k(1.5 * kLeastPower), kLeastPower, narrow.k(2 * kLeastPower));
+  return select((x > x.k(0)) & (x < x.k(2 * kLeastPower)), least, narrow);
 }
 
 // f64 to f32, where an inexact result gets an odd last bit: rounding it once more, to a narrower
@@ -305,9 +319,16 @@ static llvm::Value* convertPart(llvm::IRBuilder<>& b, const TargetModel& target,
   }
   if (toFloat) {
     if (from.bits == 64 && to.small) {
-      return roundToKind(b, target, toF32RoundingToOdd(V(&math, value)).v, to);
+      const V wide(&math, value);
+      const V narrow(&math, roundToKind(b, target, toF32RoundingToOdd(wide).v, to));
+      return hasPowersOnly(to) ? roundToLeastPowers(wide, narrow).v : narrow.v;
     }
     llvm::Value* number = b.CreateFPCast(value, wanted);
+    if (hasPowersOnly(from) && to.bits == 64) {
+      const V bits = V(&math, value).asInt();
+      const V wide(&math, number);
+      return select(bits == bits.ki(kLeastPowerBits), wide.k(kLeastPower), wide).v;
+    }
     if (from.isFloat() && from.small && to.bits >= 32) return number;
     return roundToKind(b, target, number, to, from.bits == 32 ? what : Rounded::kAnything);
   }
