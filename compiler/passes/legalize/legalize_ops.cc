@@ -29,6 +29,7 @@ struct LegalizeOpsPass : impl::LegalizeOpsPassBase<LegalizeOpsPass> {
     addAsynchronousPatterns(patterns);
     addCustomCallPatterns(patterns);
     addApproxTopKPatterns(patterns);
+    addRaggedAllToAllPatterns(patterns);
     addArgExtremumPatterns(patterns);
     mlir::GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);

@@ -16,6 +16,8 @@ void addCustomCallPatterns(mlir::RewritePatternSet& patterns);
 void addArgExtremumPatterns(mlir::RewritePatternSet& patterns);
 // custom_call @ApproxTopK.
 void addApproxTopKPatterns(mlir::RewritePatternSet& patterns);
+// custom_call @ragged_all_to_all.
+void addRaggedAllToAllPatterns(mlir::RewritePatternSet& patterns);
 // batch_norm_inference, batch_norm_training, batch_norm_grad.
 void addBatchNormPatterns(mlir::RewritePatternSet& patterns);
 // chlo.scan and the composite of that name.
