@@ -142,6 +142,24 @@ TEST(OpenclCodeGenerator, softmax_of_long_rows_is_one_kernel) {
   EXPECT_EQ(image.kernels.size(), 1U);
 }
 
+std::string chainOf(const std::string& op, int count) {
+  std::string program = "func.func @main(%x0: tensor<1000xf32>) -> tensor<1000xf32> {\n";
+  for (int i = 0; i < count; ++i) {
+    program += "%x" + std::to_string(i + 1) + " = stablehlo." + op + " %x" + std::to_string(i) +
+               " : tensor<1000xf32>\n";
+  }
+  return program + "return %x" + std::to_string(count) + " : tensor<1000xf32>\n}";
+}
+
+// What a sine does for large arguments is in the program once, not once for each sine.
+TEST(OpenclCodeGenerator, sines_share_what_is_rare) {
+  DeviceFacts facts = someFacts();
+  facts.isCpu = facts.hasFineSvm = true;
+  auto bytes = [&](int sines) { return compileFor(facts, chainOf("sine", sines)).spirv.size(); };
+  constexpr size_t kBytesOfCallsForEachLane = 1500;
+  EXPECT_LT(bytes(40) - bytes(20), 20 * kBytesOfCallsForEachLane);
+}
+
 // Fifty rounds of a stencil, each of which copies what it has made.
 TEST(OpenclCodeGenerator, the_host_takes_loops_whose_launches_take_longer_than_their_work) {
   auto hasLaunch = [](bool isCpu, const char* size) {

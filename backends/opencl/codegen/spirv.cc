@@ -256,6 +256,15 @@ void maskSigns(llvm::Module& module) {
   for (llvm::Function& function : module) maskSigns(function);
 }
 
+static void callAsFunction(llvm::Function& function) {
+  function.setCallingConv(llvm::CallingConv::SPIR_FUNC);
+  for (llvm::User* user : function.users()) {
+    if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) {
+      call->setCallingConv(llvm::CallingConv::SPIR_FUNC);
+    }
+  }
+}
+
 void callBuiltins(llvm::Module& module) {
   for (llvm::Function& function : module) {
     selectExtremes(function);
@@ -263,6 +272,7 @@ void callBuiltins(llvm::Module& module) {
     convertNansToZero(function);
   }
   for (llvm::Function& function : llvm::make_early_inc_range(module)) {
+    if (function.hasLocalLinkage()) callAsFunction(function);
     llvm::Type* result = function.getReturnType();
     bool isMath = function.isDeclaration() && !function.isIntrinsic() &&
                   !function.getName().starts_with("_Z") &&
@@ -276,12 +286,7 @@ void callBuiltins(llvm::Module& module) {
       mangled += type->isFloatTy() ? 'f' : 'd';
     }
     function.setName(mangled);
-    function.setCallingConv(llvm::CallingConv::SPIR_FUNC);
-    for (llvm::User* user : function.users()) {
-      if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) {
-        call->setCallingConv(llvm::CallingConv::SPIR_FUNC);
-      }
-    }
+    callAsFunction(function);
   }
 }
 

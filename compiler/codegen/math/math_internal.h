@@ -28,4 +28,8 @@ V polynomialEstrin(V x, llvm::ArrayRef<double> coefficients);
 // `slow()` if `condition` holds for any lane, else `fast`: a branch.
 V unlessAny(V condition, V fast, const std::function<V()>& slow);
 
+// callPerLane by a function of vectors that the module has once: 16 calls for each sine of a chain,
+// hardly ever made, are most of what compiling it takes.
+V callSeldom(const char* name, llvm::ArrayRef<V> operands);
+
 }  // namespace isthmus::codegen

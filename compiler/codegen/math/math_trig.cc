@@ -80,7 +80,7 @@ V sinOrCos(V x, bool cosine) {
   V result = select(bitSet(q, 1), cosCore(parts.r), sinCore(parts.r));
   result = flipIf(bitSet(q, 2), result);
   return unlessAny(abs(x) > limit(x), result,
-                   [&] { return callPerLane(cosine ? "cos" : "sin", {x}); });
+                   [&] { return callSeldom(cosine ? "cos" : "sin", {x}); });
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ V tan(V x) {
   V swap = bitSet(parts.q, 1);
   V result = select(swap, -c, s) / select(swap, s, c);
   result = select(x == 0.0, x, result);
-  return unlessAny(abs(x) > limit(x), result, [&] { return callPerLane("tan", {x}); });
+  return unlessAny(abs(x) > limit(x), result, [&] { return callSeldom("tan", {x}); });
 }
 
 V atan2(V y, V x) {
@@ -166,7 +166,7 @@ V remainder(V x, V y) {
   // Small divisors make the product inexact; everything unusual goes the slow way too.
   double tiny = x.isF64() ? 0x1p-900 : 0x1p-80;
   V usual = (abs(quotient) < most) & (magnitude > tiny) & (magnitude < kInf) & (ax < kInf);
-  return unlessAny(~usual, result, [&] { return callPerLane("fmod", {x, y}); });
+  return unlessAny(~usual, result, [&] { return callSeldom("fmod", {x, y}); });
 }
 
 }  // namespace isthmus::codegen

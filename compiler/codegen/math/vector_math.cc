@@ -246,33 +246,77 @@ V minimum(V x, V y) {
   return select(isNan(x), x, smaller);
 }
 
-V callPerLane(const char* name, llvm::ArrayRef<V> operands) {
-  llvm::IRBuilder<>& b = operands[0].c->b;
+namespace {
+
+// The C library's function of this name in the module.
+llvm::FunctionCallee libraryFunction(const char* name, llvm::ArrayRef<V> operands) {
   llvm::Type* scalar = operands[0].v->getType()->getScalarType();
   std::string symbol = std::string(name) + (scalar->isFloatTy() ? "f" : "");
   llvm::SmallVector<llvm::Type*, 2> types(operands.size(), scalar);
-  llvm::Module* module = b.GetInsertBlock()->getModule();
-  llvm::FunctionCallee callee =
-      module->getOrInsertFunction(symbol, llvm::FunctionType::get(scalar, types, false));
-  unsigned lanes = operands[0].lanes();
-  auto callOne = [&](llvm::ArrayRef<llvm::Value*> arguments) {
-    llvm::CallInst* call = b.CreateCall(callee, arguments);
-    call->setDoesNotThrow();
-    call->setDoesNotAccessMemory();
-    return call;
-  };
-  if (lanes == 1) {
+  llvm::Module* module = operands[0].c->b.GetInsertBlock()->getModule();
+  return module->getOrInsertFunction(symbol, llvm::FunctionType::get(scalar, types, false));
+}
+
+llvm::Value* callOnce(llvm::IRBuilder<>& b, llvm::FunctionCallee callee,
+                      llvm::ArrayRef<llvm::Value*> arguments) {
+  llvm::CallInst* call = b.CreateCall(callee, arguments);
+  call->setDoesNotThrow();
+  call->setDoesNotAccessMemory();
+  return call;
+}
+
+llvm::Value* callForEachLane(llvm::IRBuilder<>& b, llvm::FunctionCallee callee,
+                             llvm::ArrayRef<llvm::Value*> vectors) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(vectors[0]->getType());
+  llvm::Value* result = llvm::PoisonValue::get(type);
+  for (unsigned lane = 0; lane < type->getNumElements(); ++lane) {
     llvm::SmallVector<llvm::Value*, 2> arguments;
-    for (V operand : operands) arguments.push_back(operand.v);
-    return {operands[0].c, callOne(arguments)};
+    for (llvm::Value* vector : vectors) arguments.push_back(b.CreateExtractElement(vector, lane));
+    result = b.CreateInsertElement(result, callOnce(b, callee, arguments), lane);
   }
-  llvm::Value* result = llvm::PoisonValue::get(operands[0].v->getType());
-  for (unsigned lane = 0; lane < lanes; ++lane) {
-    llvm::SmallVector<llvm::Value*, 2> arguments;
-    for (V operand : operands) arguments.push_back(b.CreateExtractElement(operand.v, lane));
-    result = b.CreateInsertElement(result, callOne(arguments), lane);
-  }
-  return {operands[0].c, result};
+  return result;
+}
+
+// The module's function that calls `callee` for each lane of vectors of this type.
+llvm::Function* functionOfVectors(llvm::Module& module, llvm::FunctionCallee callee,
+                                  llvm::FixedVectorType* type) {
+  std::string name =
+      (callee.getCallee()->getName() + "_of_" + llvm::Twine(type->getNumElements())).str();
+  if (llvm::Function* known = module.getFunction(name)) return known;
+  llvm::SmallVector<llvm::Type*, 2> types(callee.getFunctionType()->getNumParams(), type);
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(type, types, false),
+                                          llvm::GlobalValue::InternalLinkage, name, module);
+  function->addFnAttr(llvm::Attribute::NoInline);
+  function->setDoesNotThrow();
+  function->setDoesNotAccessMemory();
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(module.getContext(), "entry", function));
+  llvm::SmallVector<llvm::Value*, 2> vectors;
+  for (llvm::Argument& argument : function->args()) vectors.push_back(&argument);
+  b.CreateRet(callForEachLane(b, callee, vectors));
+  return function;
+}
+
+}  // namespace
+
+V callPerLane(const char* name, llvm::ArrayRef<V> operands) {
+  llvm::IRBuilder<>& b = operands[0].c->b;
+  llvm::FunctionCallee callee = libraryFunction(name, operands);
+  llvm::SmallVector<llvm::Value*, 2> values;
+  for (V operand : operands) values.push_back(operand.v);
+  const bool isVector = values[0]->getType()->isVectorTy();
+  return {operands[0].c,
+          isVector ? callForEachLane(b, callee, values) : callOnce(b, callee, values)};
+}
+
+V callSeldom(const char* name, llvm::ArrayRef<V> operands) {
+  auto* type = llvm::dyn_cast<llvm::FixedVectorType>(operands[0].v->getType());
+  if (!type) return callPerLane(name, operands);
+  llvm::IRBuilder<>& b = operands[0].c->b;
+  llvm::Function* function =
+      functionOfVectors(*b.GetInsertBlock()->getModule(), libraryFunction(name, operands), type);
+  llvm::SmallVector<llvm::Value*, 2> values;
+  for (V operand : operands) values.push_back(operand.v);
+  return {operands[0].c, callOnce(b, function, values)};
 }
 
 }  // namespace isthmus::codegen
