@@ -151,6 +151,15 @@ std::string chainOf(const std::string& op, int count) {
   return program + "return %x" + std::to_string(count) + " : tensor<1000xf32>\n}";
 }
 
+// Drivers take more than linear time for long kernels.
+TEST(OpenclCodeGenerator, long_chains_of_functions_are_several_kernels) {
+  DeviceFacts facts = someFacts();
+  facts.isCpu = facts.hasFineSvm = true;
+  EXPECT_EQ(compileFor(facts, chainOf("sine", 60)).kernels.size(), 1U);
+  EXPECT_EQ(compileFor(facts, chainOf("sine", 250)).kernels.size(), 3U);
+  EXPECT_EQ(compileFor(facts, chainOf("sqrt", 200)).kernels.size(), 1U);
+}
+
 // What a sine does for large arguments is in the program once, not once for each sine.
 TEST(OpenclCodeGenerator, sines_share_what_is_rare) {
   DeviceFacts facts = someFacts();

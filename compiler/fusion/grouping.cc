@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/cost/op_cost.h"
 #include "compiler/cost/time.h"
 #include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/dialect.h"
@@ -109,7 +110,8 @@ class Grouping {
     Merged merged;
     std::merge(first.members.begin(), first.members.end(), second.members.begin(),
                second.members.end(), std::back_inserter(merged.members));
-    if (static_cast<int>(merged.members.size()) > options_.target.maxKernelOps) {
+    if (static_cast<int>(merged.members.size()) > options_.target.maxKernelOps ||
+        !hasRoomForCode(merged.members)) {
       merged.refusal = "too many operations";
       return merged;
     }
@@ -135,6 +137,16 @@ class Grouping {
       merged.refusal = "another kernel must run between them";
     }
     return merged;
+  }
+
+  bool hasRoomForCode(llvm::ArrayRef<int> members) const {
+    if (options_.target.maxKernelAdditions == 0) return true;
+    double additions = 0;
+    for (int member : members) {
+      mlir::Operation* op = graph_.node(member).op;
+      additions += elementCost(op) + bodyCost(op);
+    }
+    return additions <= options_.target.maxKernelAdditions;
   }
 
   void tryMerge(int a, int b) {

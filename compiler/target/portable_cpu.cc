@@ -17,6 +17,9 @@ TargetModel portableCpuTarget(std::string triple, unsigned vectorBits) {
   limitParameters(target, kFewestParameters);
   // A launch.
   target.kernelNs = 1'250;
+  // A driver takes more than linear time from some 4,000 instructions on: a kernel of 100 sines 0.7
+  // s, one of 300 sines 3.4 s.
+  target.maxKernelAdditions = 4'000;
   target.productFlopsPerElementOp = 2;
   // Attention of fewer scores is not worth waiting for the host.
   target.minScoreBytes = 1 << 20;

@@ -194,6 +194,7 @@ struct TargetModel {
   int64_t cacheWays = 8;          // lines of such a set, at least
   int maxKernelOps = 300;         // code size and register pressure grow faster than
   int maxKernelBuffers = 48;      // what is saved
+  double maxKernelAdditions = 0;  // that an element costs; 0: any number
   // Arrays that a kernel may have at all, where each is a parameter that the device has to have
   // room for; 0: any number.
   int64_t maxParameters = 0;
