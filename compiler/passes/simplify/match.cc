@@ -1,6 +1,7 @@
 #include "compiler/passes/simplify/match.h"
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/types/array_shape.h"
 
 namespace isthmus {
 
@@ -14,6 +15,10 @@ mlir::DenseElementsAttr constantSplat(mlir::Value value) {
     value = op->getOperand(0);
   }
   return {};
+}
+
+bool hasFixedShape(mlir::Value value) {
+  return isStaticArray(value) && !tensorTypeOf(value).getEncoding();
 }
 
 bool isSplatOf(mlir::Value value, double number) {

@@ -15,6 +15,9 @@ namespace isthmus {
 // there is none.
 mlir::DenseElementsAttr constantSplat(mlir::Value value);
 
+// Whether the array's shape is neither open nor bounded.
+bool hasFixedShape(mlir::Value value);
+
 // Whether every element of `value` is known to be this number (any integer, float or boolean type).
 bool isSplatOf(mlir::Value value, double number);
 

@@ -27,11 +27,6 @@ constexpr size_t kMaxOperations = 64;
 // less.
 constexpr int kMaxWorkBeforeRows = 8;
 
-// Neither open nor bounded.
-bool hasFixedShape(Value value) {
-  return isStaticArray(value) && !tensorTypeOf(value).getEncoding();
-}
-
 // The elementwise operations that lead to a reshape and to nothing else.
 class Chain {
  public:

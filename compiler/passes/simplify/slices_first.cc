@@ -29,11 +29,6 @@ constexpr size_t kMaxOperations = 64;
 constexpr size_t kMaxSlices = 8;
 constexpr size_t kMaxParts = 16;
 
-// Neither open nor bounded.
-bool hasFixedShape(Value value) {
-  return isStaticArray(value) && !tensorTypeOf(value).getEncoding();
-}
-
 // Which indices of an array are kept along each dimension: start, start + stride, …, below limit.
 struct Window {
   Dims starts, limits, strides;
