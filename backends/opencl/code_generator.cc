@@ -109,6 +109,10 @@ bool fillsTiles(mlir::Operation* op) {
 bool isLongProduct(const TargetModel& target, mlir::Operation* op, double minNs) {
   return contractionNs(target, workOf(op).products) >= minNs;
 }
+// The same of work-items that compute element by element.
+bool isLongOneByOne(const TargetModel& target, mlir::Operation* op, double minNs) {
+  return oneByOneNs(target, workOf(op).products) >= minNs;
+}
 constexpr double kMinNs = 50'000;          // where they take several times as long
 constexpr double kMinNsOfTiles = 200'000;  // where they do not
 
@@ -127,9 +131,10 @@ bool wantsHostInstructions(const TargetModel& target, mlir::Operation* op) {
   return isUngrouped(op) && std::min(sums.rows, sums.cols) > 1;
 }
 
-// A product that has no vectors in the device's kernels, or a convolution that fills none of them,
-// as of a few channels a group, but in the host's. Those of narrow floats and of integers the host
-// converts and copies, which is less than going without vectors if there is only one to prepare.
+// A product that has no vectors in the device's kernels, or a long convolution that fills none of
+// them, as of a few channels a group, but in the host's. Those of narrow floats and of integers the
+// host converts and copies, which is less than going without vectors if there is only one to
+// prepare.
 bool hasHostVectors(const TargetModel& target, mlir::Operation* op) {
   auto areAll = [&](auto&& isOne) {
     return llvm::all_of(op->getOperands(), [&](mlir::Value value) {
@@ -144,7 +149,8 @@ bool hasHostVectors(const TargetModel& target, mlir::Operation* op) {
   const DotStage chosen = chooseProduct(op, target);
   if (chosen.product.form == ProductForm::kItems) return true;
   const unsigned full = target.vectorLanes(kindOf(op->getResult(0))->computeBits());
-  return areWide && llvm::isa<shlo::ConvolutionOp>(op) && chosen.lanes < full;
+  return isLongProduct(target, op, kMinNs) && areWide && llvm::isa<shlo::ConvolutionOp>(op) &&
+         chosen.lanes < full;
 }
 
 // A product that the host computes better, where the device is the host: by instructions if the
@@ -153,7 +159,7 @@ bool isHostProduct(const DeviceFacts& facts, const TargetModel& target, mlir::Op
   if (!isContraction(op) || !isHostDevice(facts, target)) return false;
   auto conv = llvm::dyn_cast<shlo::ConvolutionOp>(op);
   if (wantsHostInstructions(target, op) && (!conv || hasNearFeatures(conv))) return true;
-  return isLongProduct(target, op, kMinNs) && hasHostVectors(target, op);
+  return isLongOneByOne(target, op, kMinNs) && hasHostVectors(target, op);
 }
 
 class OpenclCodegen final : public StagedCodegen {

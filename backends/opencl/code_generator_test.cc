@@ -394,6 +394,26 @@ size_t countHostConvolutions(const std::string& element, int inputs, int outputs
       .host.functions.size();
 }
 
+// An image by a filter has no features that fill a vector: the host's vectors are rows of it.
+TEST(OpenclCodeGenerator, the_host_takes_filters_of_images) {
+  auto countHostFunctions = [](int size) {
+    DeviceFacts facts = someFacts();
+    facts.isCpu = facts.hasFineSvm = true;
+    const std::string n = std::to_string(size);
+    const std::string image = "tensor<3x1x" + n + "x" + n + "xf32>";
+    return compileFor(facts, "func.func @main(%x: " + image +
+                                 ", %w: tensor<1x1x7x7xf32>) -> " + image +
+                                 " {\n%c = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, "
+                                 "1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[3, 3], [3, 3]]} "
+                                 "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (" +
+                                 image + ", tensor<1x1x7x7xf32>) -> " + image +
+                                 "\nreturn %c : " + image + "\n}")
+        .host.functions.size();
+  };
+  EXPECT_EQ(countHostFunctions(64), 1U);
+  EXPECT_EQ(countHostFunctions(8), 0U);
+}
+
 // Which took up to fifty times as long, element by element.
 TEST(OpenclCodeGenerator, the_host_takes_narrow_products_that_become_no_vectors) {
   for (const char* element : {"f16", "i8"}) {
