@@ -160,6 +160,30 @@ TEST(OpenclCodeGenerator, long_chains_of_functions_are_several_kernels) {
   EXPECT_EQ(compileFor(facts, chainOf("sqrt", 200)).kernels.size(), 1U);
 }
 
+// A launch takes longer than a small product that several threads compute. Code of many is long.
+TEST(OpenclCodeGenerator, small_products_that_follow_each_other_are_one_kernel) {
+  DeviceFacts facts = someFacts();
+  facts.isCpu = facts.hasFineSvm = true;
+  facts.vectorBits = 512;
+  auto countLaunches = [&](int products, int size) {
+    const std::string type = "tensor<" + std::to_string(size) + "x64xf32>";
+    std::string program = "func.func @main(%x0: " + type + ", %w: tensor<64x64xf32>) -> " + type;
+    program += " {\n";
+    for (int i = 0; i < products; ++i) {
+      program += "%x" + std::to_string(i + 1) + " = stablehlo.dot_general %x" + std::to_string(i) +
+                 ", %w, contracting_dims = [1] x [0] : (" + type + ", tensor<64x64xf32>) -> " +
+                 type + "\n";
+    }
+    program += "return %x" + std::to_string(products) + " : " + type + "\n}";
+    return compileFor(facts, program).steps.size();
+  };
+  EXPECT_EQ(countLaunches(4, 32), 1U);
+  // Each copies columns first.
+  EXPECT_EQ(countLaunches(4, 512), 8U);
+  EXPECT_GE(countLaunches(30, 32), 3U);
+  EXPECT_LE(countLaunches(30, 32), 15U);
+}
+
 // What a sine does for large arguments is in the program once, not once for each sine.
 TEST(OpenclCodeGenerator, sines_share_what_is_rare) {
   DeviceFacts facts = someFacts();
@@ -401,13 +425,13 @@ TEST(OpenclCodeGenerator, the_host_takes_filters_of_images) {
     facts.isCpu = facts.hasFineSvm = true;
     const std::string n = std::to_string(size);
     const std::string image = "tensor<3x1x" + n + "x" + n + "xf32>";
-    return compileFor(facts, "func.func @main(%x: " + image +
-                                 ", %w: tensor<1x1x7x7xf32>) -> " + image +
-                                 " {\n%c = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, "
-                                 "1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[3, 3], [3, 3]]} "
-                                 "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (" +
-                                 image + ", tensor<1x1x7x7xf32>) -> " + image +
-                                 "\nreturn %c : " + image + "\n}")
+    return compileFor(facts,
+                      "func.func @main(%x: " + image + ", %w: tensor<1x1x7x7xf32>) -> " + image +
+                          " {\n%c = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, "
+                          "1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[3, 3], [3, 3]]} "
+                          "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (" +
+                          image + ", tensor<1x1x7x7xf32>) -> " + image + "\nreturn %c : " + image +
+                          "\n}")
         .host.functions.size();
   };
   EXPECT_EQ(countHostFunctions(64), 1U);

@@ -136,11 +136,16 @@ class FusedSteps {
   bool isCpu() const { return target().device == DeviceKind::kCpu; }
   // Devices with groups of threads have launches that cost less, and a thread takes longer.
   bool mayFuseLaunches() const { return !target().hasGroups(); }
+  // Each step outside of loops that joins others saves a launch.
+  double mostNs() const {
+    return depth_ > 0 ? needs_.maxNs : std::max(needs_.maxNs, target().joinedStepsNs);
+  }
   // Of the steps that were added.
   struct Needs {
     std::vector<Parameter> parameters;
     double ns = 0;
     double maxNs = 0;
+    int64_t instructions = 0;
     int commands = 0;  // that a host would enqueue, those of each loop's round once
     int launches = 0;
     bool hasControlFlow = false;
@@ -161,7 +166,7 @@ class FusedSteps {
     if (!isCpu()) return move.to.bytes <= target().maxFusedMoveBytes;
     double ns = movedNs(target(), static_cast<double>(move.to.bytes));
     needs_.ns += ns;
-    return needs_.ns <= needs_.maxNs && (depth_ > 0 || ns <= target().enqueueNs);
+    return needs_.ns <= mostNs() && (depth_ > 0 || ns <= target().enqueueNs);
   }
   StatusOr<bool> admits(const Loop& loop) {
     note(loop.predicate, false);
@@ -378,7 +383,7 @@ bool FusedSteps::isLittle(const KernelLaunch& launch, const KernelOrigin& origin
     ns = repeatedProductNs(target(), workOf(origin.op), true);
     if (depth_ == 0) ns += movedNs(target(), accessedBytes(origin.op));
   }
-  return needs_.ns + ns <= needs_.maxNs && (depth_ > 0 || ns <= target().enqueueNs);
+  return needs_.ns + ns <= mostNs() && (depth_ > 0 || ns <= target().enqueueNs);
 }
 
 StatusOr<mlir::Operation*> FusedSteps::emitParts(mlir::Operation* op) {
@@ -412,10 +417,14 @@ StatusOr<bool> FusedSteps::admits(const KernelLaunch& launch) {
   ++needs_.commands;
   const Part& part = emitted_.at(emitted)[origin.stage];
   needs_.ns += part.ns;
+  needs_.instructions += module_.getFunction(part.symbol)->getInstructionCount();
+  if (depth_ == 0 && needs_.instructions > target().maxJoinedInstructions) {
+    return refuse(kHasManyStages);
+  }
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     note(launch.buffers[i], i >= static_cast<size_t>(launch.inputs));
   }
-  return needs_.ns <= needs_.maxNs;
+  return needs_.ns <= mostNs();
 }
 
 void FusedSteps::emitCount(Builder& b, int64_t count, llvm::function_ref<void(llvm::Value*)> body) {

@@ -43,6 +43,7 @@ TargetModel gpuTarget(std::string triple, std::string cpu) {
   target.grainNs = 0;
   target.tileNs = 0;
   target.fusedStepsNs = 100;
+  target.joinedStepsNs = target.fusedStepsNs;
   target.maxTiles = int64_t{1} << 40;
   target.maxScatterTiles = int64_t{1} << 40;
   target.minTileBytes = 1;

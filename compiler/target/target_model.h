@@ -242,9 +242,10 @@ struct TargetModel {
   // command of a long one.
   double fusedStepsNs = 30'000;
   double commandNs = 10'000;
-  // Of a launch outside of loops: about what a host needs to enqueue it, so that nothing is lost
-  // even where others could run beside it.
-  double enqueueNs = 5'000;
+  // Of a launch outside of loops, and of all that one kernel joins: a launch takes a host 3 to 10
+  // us beside what it launches, and what several threads would take is a part of what one takes.
+  double enqueueNs = 20'000;
+  double joinedStepsNs = 120'000;
   // Of what a loop's round computes, on one thread: less is the host's as well, in a loop of which
   // the host has a part in any case, or has none. Drivers take 20 to 40 us from the end of a
   // command to the beginning of the next one.
@@ -252,6 +253,7 @@ struct TargetModel {
   double launchedRoundNs = 200'000;
   // Bounds on the code of one such kernel, and on its parameters where the device has none.
   int64_t maxJoinedStages = 64;
+  int64_t maxJoinedInstructions = 8'000;  // outside of loops
   int64_t maxJoinedParameters = 120;
   // A GPU's thread is slow, and estimates are of all of them: so much of it.
   int64_t maxFusedTiles = 64;
