@@ -238,6 +238,7 @@ class FusedSteps {
   StatusOr<mlir::Operation*> emitParts(mlir::Operation* op);
   // Whether they do the same with the same memory. Of control flow nothing is compared.
   bool areSame(const Step& step, const Step& other) const;
+  bool areSame(const KernelLaunch& launch, const KernelLaunch& other) const;
 
   Status emitSteps(Builder& b, const std::vector<Step>& steps) {
     for (const Step& step : steps) ISTHMUS_RETURN_IF_ERROR(emitStep(b, step));
@@ -249,7 +250,10 @@ class FusedSteps {
     size_t length = 1;  // steps of a round
     size_t count = 1;
   };
+  static constexpr size_t kLongestRound = 16;
   Rounds roundsFrom(size_t begin) const;
+  // Whether the launch is likely to be code of a round that is there already.
+  bool isOfKnownRound(const KernelLaunch& launch) const;
   Status emitRounds(Builder& b, size_t begin, const Rounds& rounds);
   Status emitStep(Builder& b, const Step& step) {
     return std::visit([&](const auto& what) { return emitStep(b, what); }, step.what);
@@ -417,9 +421,9 @@ StatusOr<bool> FusedSteps::admits(const KernelLaunch& launch) {
   ++needs_.commands;
   const Part& part = emitted_.at(emitted)[origin.stage];
   needs_.ns += part.ns;
-  needs_.instructions += module_.getFunction(part.symbol)->getInstructionCount();
-  if (depth_ == 0 && needs_.instructions > target().maxJoinedInstructions) {
-    return refuse(kHasManyStages);
+  if (depth_ == 0 && !isOfKnownRound(launch)) {
+    needs_.instructions += module_.getFunction(part.symbol)->getInstructionCount();
+    if (needs_.instructions > target().maxJoinedInstructions) return refuse(kHasManyStages);
   }
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     note(launch.buffers[i], i >= static_cast<size_t>(launch.inputs));
@@ -508,12 +512,16 @@ Status FusedSteps::emitStep(Builder& b, const Branch& branch) {
                                [&](size_t i) { return emitSteps(b, branch.branches[i]); });
 }
 
-bool FusedSteps::areSame(const Step& step, const Step& other) const {
+bool FusedSteps::areSame(const KernelLaunch& launch, const KernelLaunch& other) const {
   auto isSamePlace = [](const Location& a, const Location& b) { return a.isSamePlace(b); };
+  return &partOf(launch) == &partOf(other) &&
+         std::ranges::equal(launch.buffers, other.buffers, isSamePlace);
+}
+
+bool FusedSteps::areSame(const Step& step, const Step& other) const {
   if (auto* launch = std::get_if<KernelLaunch>(&step.what)) {
     auto* again = std::get_if<KernelLaunch>(&other.what);
-    return again && &partOf(*launch) == &partOf(*again) &&
-           std::ranges::equal(launch->buffers, again->buffers, isSamePlace);
+    return again && areSame(*launch, *again);
   }
   auto* move = std::get_if<Move>(&step.what);
   auto* again = std::get_if<Move>(&other.what);
@@ -521,8 +529,16 @@ bool FusedSteps::areSame(const Step& step, const Step& other) const {
          move->to.bytes == again->to.bytes && move->isSwap == again->isSwap;
 }
 
+bool FusedSteps::isOfKnownRound(const KernelLaunch& launch) const {
+  const size_t begin = steps_.size() - std::min(steps_.size(), kLongestRound);
+  return std::any_of(steps_.begin() + static_cast<std::ptrdiff_t>(begin), steps_.end(),
+                     [&](const Step* step) {
+                       auto* before = std::get_if<KernelLaunch>(&step->what);
+                       return before && areSame(launch, *before);
+                     });
+}
+
 FusedSteps::Rounds FusedSteps::roundsFrom(size_t begin) const {
-  constexpr size_t kLongestRound = 16;
   Rounds best;
   size_t saved = 0;
   for (size_t length = 1; length <= kLongestRound && begin + 2 * length <= steps_.size();

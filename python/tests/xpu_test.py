@@ -662,11 +662,11 @@ def test_explains_kernels_by_the_share_of_peaks(xpu, tmp_path):
         import json, pathlib
         from isthmus import explain
         pathlib.Path("steps.mlir").write_text('''
-            func.func @main(%x: tensor<64x96xbf16>, %w: tensor<96x32xbf16>) -> tensor<64x32xbf16> {
-              %t = stablehlo.tanh %x : tensor<64x96xbf16>
+            func.func @main(%x: tensor<512x96xbf16>, %w: tensor<96x128xbf16>) -> tensor<512x128xbf16> {
+              %t = stablehlo.tanh %x : tensor<512x96xbf16>
               %p = stablehlo.dot_general %t, %w, contracting_dims = [1] x [0]
-                  : (tensor<64x96xbf16>, tensor<96x32xbf16>) -> tensor<64x32xbf16>
-              func.return %p : tensor<64x32xbf16>
+                  : (tensor<512x96xbf16>, tensor<96x128xbf16>) -> tensor<512x128xbf16>
+              func.return %p : tensor<512x128xbf16>
             }''')
         # As if an earlier process had measured them.
         explain.peak_flops = explain.peak_bytes = lambda *_: 1e9
@@ -683,7 +683,7 @@ def test_explains_kernels_by_the_share_of_peaks(xpu, tmp_path):
     # However many kernels the product takes, it is counted once.
     assert [row["count"] for row in rows] == [1, 1]
     assert (product["type"], tanh["type"]) == ("bf16", "f32")
-    assert product["flops"] == 2 * 64 * 96 * 32 and tanh["bytes"] == 2 * 2 * 64 * 96
+    assert product["flops"] == 2 * 512 * 96 * 128 and tanh["bytes"] == 2 * 2 * 512 * 96
     for row in rows:
         assert row["seconds"] > 0
         assert row["peak"] == pytest.approx(max(row["flops"], row["bytes"]) / row["seconds"] / 1e9)
