@@ -11,6 +11,7 @@
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace isthmus {
@@ -458,12 +459,20 @@ class LegalityAnalysis {
     return squeezedShape(value.getType()).back() > kFewColumns;
   }
 
-  // Whether an array is joined of several or padded. Blocks of it are not read as they lie in
-  // memory and transposed in registers, as those of an array are.
-  static bool isOfParts(mlir::Operation* op) {
+  // Whether an array is joined of several along this dimension, or padded.
+  static bool isOfPartsAlong(mlir::Operation* op, int64_t d) {
+    auto joined = llvm::dyn_cast<shlo::ConcatenateOp>(op);
     auto padded = llvm::dyn_cast<shlo::PadOp>(op);
-    return llvm::isa<shlo::ConcatenateOp>(op) ||
-           (padded && padded.getType() != padded.getOperand().getType());
+    return (joined && static_cast<int64_t>(joined.getDimension()) == d) ||
+           (padded &&
+            padded.getOperand().getType().getDimSize(d) != padded.getType().getDimSize(d));
+  }
+
+  // Blocks of such an array are not read as they lie in memory and transposed in registers, as
+  // those of others are.
+  static bool isOfParts(mlir::Operation* op) {
+    return llvm::any_of(llvm::seq(tensorTypeOf(op->getResult(0)).getRank()),
+                        [&](int64_t d) { return isOfPartsAlong(op, d); });
   }
 
   // Whether the rows that are reduced are joined of several, or padded. Vectors of them would be
@@ -472,12 +481,8 @@ class LegalityAnalysis {
     constexpr int64_t kLongRow = 64;
     if (reduces_.empty() || options_.target.device != DeviceKind::kCpu) return false;
     const auto last = tensorTypeOf(op->getResult(0)).getRank() - 1;
-    auto joined = llvm::dyn_cast<shlo::ConcatenateOp>(op);
-    auto padded = llvm::dyn_cast<shlo::PadOp>(op);
-    const bool isOfParts = (joined && static_cast<int64_t>(joined.getDimension()) == last) ||
-                           (padded && padded.getOperand().getType().getShape().back() !=
-                                          padded.getType().getShape().back());
-    return isOfParts && tensorTypeOf(op->getResult(0)).getDimSize(last) >= kLongRow &&
+    return isOfPartsAlong(op, last) &&
+           tensorTypeOf(op->getResult(0)).getDimSize(last) >= kLongRow &&
            llvm::is_contained(reduces_.front().getDimensions(), last);
   }
 
