@@ -58,18 +58,29 @@ mlir::Value ArrayBuilder::slice(Value value, llvm::ArrayRef<int64_t> starts,
                                starts, limits, strides);
 }
 
-mlir::Value ArrayBuilder::sum(Value value, llvm::ArrayRef<int64_t> dimensions) {
+template <typename Combiner>
+mlir::Value ArrayBuilder::reduce(Value value, Value init, llvm::ArrayRef<int64_t> dimensions) {
   Type type = tensorTypeOf(value);
   mlir::Type element = type.getElementType();
   llvm::SmallVector<int64_t> kept;
   for (int64_t d = 0; d < type.getRank(); ++d) {
     if (!llvm::is_contained(dimensions, d)) kept.push_back(type.getDimSize(d));
   }
-  auto reduce = shlo::ReduceOp::create(
-      builder_, location_, mlir::TypeRange{Type::get(kept, element)}, mlir::ValueRange{value},
-      mlir::ValueRange{zeros(Type::get({}, element))}, dimensions);
-  fillWith<shlo::AddOp>(builder_, reduce.getBody(), element, location_);
+  auto reduce =
+      shlo::ReduceOp::create(builder_, location_, mlir::TypeRange{Type::get(kept, element)},
+                             mlir::ValueRange{value}, mlir::ValueRange{init}, dimensions);
+  fillWith<Combiner>(builder_, reduce.getBody(), element, location_);
   return reduce.getResult(0);
+}
+
+mlir::Value ArrayBuilder::sum(Value value, llvm::ArrayRef<int64_t> dimensions) {
+  Type scalar = Type::get({}, tensorTypeOf(value).getElementType());
+  return reduce<shlo::AddOp>(value, zeros(scalar), dimensions);
+}
+
+mlir::Value ArrayBuilder::largest(Value value, double least, llvm::ArrayRef<int64_t> dimensions) {
+  Type scalar = Type::get({}, tensorTypeOf(value).getElementType());
+  return reduce<shlo::MaxOp>(value, splat(least, scalar), dimensions);
 }
 
 bool ArrayBuilder::isElementwise(mlir::Block& body) {

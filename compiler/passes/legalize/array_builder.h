@@ -51,6 +51,8 @@ class ArrayBuilder {
   Value slice(Value value, llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> limits);
   // The sum over these dimensions.
   Value sum(Value value, llvm::ArrayRef<int64_t> dimensions);
+  // The largest over these dimensions, or `least` if none is larger.
+  Value largest(Value value, double least, llvm::ArrayRef<int64_t> dimensions);
 
   // Whether a region's block does nothing to its scalars that cannot be done to whole arrays.
   static bool isElementwise(mlir::Block& body);
@@ -61,6 +63,10 @@ class ArrayBuilder {
   mlir::Location location() const { return location_; }
 
  private:
+  // What `Combiner` makes of all elements over these dimensions, from `init` on.
+  template <typename Combiner>
+  Value reduce(Value value, Value init, llvm::ArrayRef<int64_t> dimensions);
+
   mlir::OpBuilder& builder_;
   mlir::Location location_;
 };

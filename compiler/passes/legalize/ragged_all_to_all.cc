@@ -5,11 +5,9 @@
 #include <optional>
 
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/facts/combiner.h"
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
-#include "llvm/ADT/STLExtras.h"
 
 namespace isthmus {
 namespace {
@@ -107,17 +105,6 @@ Value exchangeParts(ArrayBuilder& b, const RaggedExchange& exchange, Value parts
   return exchanged->getResult(0);
 }
 
-Value largestOfFirst(ArrayBuilder& b, Value value, int64_t least) {
-  RankedTensorType type = tensorTypeOf(value);
-  mlir::Type element = type.getElementType();
-  Value init = b.splat(static_cast<double>(least), RankedTensorType::get({}, element));
-  auto reduce = shlo::ReduceOp::create(b.builder(), b.location(),
-                                       mlir::TypeRange{type.clone(type.getShape().drop_front())},
-                                       mlir::ValueRange{value}, mlir::ValueRange{init}, Dims{0});
-  fillWith<shlo::MaxOp>(b.builder(), reduce.getBody(), element, b.location());
-  return reduce.getResult(0);
-}
-
 // Every slice travels in a part of as many rows as a slice may have. Each row of the output then
 // looks for the last slice that covers it.
 LogicalResult legalizeRaggedAllToAll(shlo::CustomCallOp op, PatternRewriter& rewriter) {
@@ -153,7 +140,7 @@ LogicalResult legalizeRaggedAllToAll(shlo::CustomCallOp op, PatternRewriter& rew
                           b.compare(within, perSlice(sizes), shlo::ComparisonDirection::LT));
   // The row among all that were received; a later slice has larger ones.
   Value place = b.add(b.mul(b.iota(covers, 0), b.like(static_cast<double>(rows), within)), within);
-  Value last = largestOfFirst(b, b.select(isCovered, place, b.like(-1, place)), -1);
+  Value last = b.largest(b.select(isCovered, place, b.like(-1, place)), -1, {0});
 
   Dims flat(exchange->outputType().getShape());
   flat[0] = slices * rows;
