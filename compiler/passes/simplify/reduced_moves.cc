@@ -50,6 +50,13 @@ Value reduceOf(Value input, const Dims& dims, shlo::ReduceOp like, PatternRewrit
   return dims.empty() ? input : reduceOver(rewriter, like, input, dims).getResult(0);
 }
 
+// Arrays of one shape, combined as `like` combines numbers.
+Value combine(Value x, Value y, shlo::ReduceOp like, ArrayBuilder& b) {
+  Value result = b.apply(like.getBody().front(), {x, y});
+  result.getDefiningOp()->setLoc(like.getLoc());
+  return result;
+}
+
 // What is reduced may be in any order.
 LogicalResult reduceUnreversed(shlo::ReduceOp reduce, PatternRewriter& rewriter) {
   auto reverse = llvm::dyn_cast_or_null<shlo::ReverseOp>(onlyInput(reduce));
@@ -163,12 +170,7 @@ LogicalResult reduceUnjoined(shlo::ReduceOp reduce, PatternRewriter& rewriter) {
   for (Value part : joined.getInputs()) {
     if (elementCount(part.getType()) == 0) continue;
     Value reduced = reduceOf(part, Dims(reduce.getDimensions()), reduce, rewriter);
-    if (!result) {
-      result = reduced;
-      continue;
-    }
-    result = b.apply(reduce.getBody().front(), {result, reduced});
-    result.getDefiningOp()->setLoc(reduce.getLoc());
+    result = result ? combine(result, reduced, reduce, b) : reduced;
   }
   rewriter.replaceOp(reduce, result);
   return mlir::success();
@@ -226,15 +228,14 @@ LogicalResult reduceUnpadded(shlo::ReduceOp reduce, PatternRewriter& rewriter) {
     interior.push_back(pad.getInteriorPadding()[d]);
   }
   ArrayBuilder b(reduce, rewriter);
-  auto combine = [&](Value x, Value y) { return b.apply(reduce.getBody().front(), {x, y}); };
   Value result = reduceOf(pad.getOperand(), Dims(reduce.getDimensions()), reduce, rewriter);
   if (absorbs && isReducedPadded) {
-    result =
-        combine(result, b.broadcast(pad.getPaddingValue(), tensorTypeOf(result).getShape(), {}));
+    Value padding = b.broadcast(pad.getPaddingValue(), tensorTypeOf(result).getShape(), {});
+    result = combine(result, padding, reduce, b);
   }
   if (isKeptPadded) {
     Value around = pad.getPaddingValue();
-    if (absorbs) around = combine(around, reduce.getInitValues()[0]);
+    if (absorbs) around = combine(around, reduce.getInitValues()[0], reduce, b);
     result = shlo::PadOp::create(rewriter, reduce.getLoc(), reduce->getResult(0).getType(), result,
                                  around, low, high, interior);
   }
