@@ -27,6 +27,24 @@ constexpr size_t kMaxOperations = 64;
 // less.
 constexpr int kMaxWorkBeforeRows = 8;
 
+// Whether the operation computes one array of fixed shape element by element.
+bool isElementwise(mlir::Operation* op) {
+  return op->getNumRegions() == 0 && op->getNumResults() == 1 &&
+         fusionClass(op) == FusionClass::kElementwise && hasFixedShape(op->getResult(0));
+}
+
+// Whether the operand is one for all elements of a result of this type, as the predicate of a
+// select and the bounds of a clamp may be.
+bool isScalarBeside(Value operand, RankedTensorType type) {
+  return tensorTypeOf(operand).getRank() == 0 && type.getRank() > 0;
+}
+
+// What a reshape of it costs nothing for: it is in memory, or the same everywhere.
+bool isReshapedAtNoCost(Value value) {
+  mlir::Operation* op = value.getDefiningOp();
+  return !op || mlir::isa<shlo::ReshapeOp>(op) || constantSplat(value);
+}
+
 // The elementwise operations that lead to a reshape and to nothing else.
 class Chain {
  public:
@@ -79,25 +97,15 @@ class Chain {
 
  private:
   bool add(mlir::Operation* op) {
-    if (!op || op->getBlock() != reshape_->getBlock() || op->getNumRegions() > 0 ||
-        op->getNumResults() != 1 || fusionClass(op) != FusionClass::kElementwise ||
-        !hasFixedShape(op->getResult(0)) || operations_.size() >= kMaxOperations) {
+    if (!op || op->getBlock() != reshape_->getBlock() || !isElementwise(op) ||
+        operations_.size() >= kMaxOperations) {
       return false;
     }
     operations_.insert(op);
     return true;
   }
 
-  // The predicate of a select and the bounds of a clamp may be one for all elements.
-  bool isScalar(Value operand) {
-    return tensorTypeOf(operand).getRank() == 0 && reshape_.getOperand().getType().getRank() > 0;
-  }
-
-  // What a reshape of it costs nothing for: it is in memory, or the same everywhere.
-  static bool isReshapedAtNoCost(Value value) {
-    mlir::Operation* op = value.getDefiningOp();
-    return !op || mlir::isa<shlo::ReshapeOp>(op) || constantSplat(value);
-  }
+  bool isScalar(Value operand) { return isScalarBeside(operand, reshape_.getOperand().getType()); }
 
   shlo::ReshapeOp reshape_;
   llvm::SmallSetVector<mlir::Operation*, 8> operations_;
@@ -147,8 +155,8 @@ LogicalResult reshapeFirst(shlo::ReshapeOp op, PatternRewriter& rewriter) {
 bool isReshapedAfterwards(Value value) {
   llvm::SmallSetVector<mlir::Operation*, 8> operations;
   auto add = [&](Value operand) {
+    if (isReshapedAtNoCost(operand)) return false;
     mlir::Operation* op = operand.getDefiningOp();
-    if (!op || mlir::isa<shlo::ReshapeOp>(op) || constantSplat(operand)) return false;
     if (fusionClass(op) != FusionClass::kElementwise) return true;
     operations.insert(op);
     return false;
@@ -167,17 +175,14 @@ struct ReshapeLast : mlir::RewritePattern {
       : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
 
   LogicalResult matchAndRewrite(mlir::Operation* op, PatternRewriter& rewriter) const override {
-    if (op->getNumRegions() > 0 || op->getNumResults() != 1 ||
-        fusionClass(op) != FusionClass::kElementwise || !hasFixedShape(op->getResult(0))) {
-      return mlir::failure();
-    }
+    if (!isElementwise(op)) return mlir::failure();
     const RankedTensorType type = tensorTypeOf(op->getResult(0));
     RankedTensorType from;
     for (Value operand : op->getOperands()) {
       auto reshape = operand.getDefiningOp<shlo::ReshapeOp>();
       if (!reshape || !hasFixedShape(operand) || !hasFixedShape(reshape.getOperand()) ||
           squeezedShape(reshape.getType()) == squeezedShape(reshape.getOperand().getType()) ||
-          !llvm::all_of(reshape->getUsers(), isElementwise) ||
+          !llvm::all_of(reshape->getUsers(), takesElements) ||
           !isReshapedAfterwards(reshape.getOperand())) {
         continue;
       }
@@ -186,15 +191,12 @@ struct ReshapeLast : mlir::RewritePattern {
     }
     if (!from || !isWorthIt(op, from)) return mlir::failure();
     // All operands must have that shape, or be in memory.
-    auto isScalar = [&](Value operand) {
-      return tensorTypeOf(operand).getRank() == 0 && type.getRank() > 0;
-    };
+    auto isScalar = [&](Value operand) { return isScalarBeside(operand, type); };
     for (Value operand : op->getOperands()) {
       if (!hasFixedShape(operand)) return mlir::failure();
       auto reshape = operand.getDefiningOp<shlo::ReshapeOp>();
-      const bool fits =
-          reshape ? reshape.getOperand().getType().getShape() == from.getShape()
-                  : isScalar(operand) || !operand.getDefiningOp() || constantSplat(operand);
+      const bool fits = reshape ? reshape.getOperand().getType().getShape() == from.getShape()
+                                : isScalar(operand) || isReshapedAtNoCost(operand);
       if (!fits) return mlir::failure();
     }
     auto reshaped = [&](Value operand) -> Value {
@@ -212,8 +214,8 @@ struct ReshapeLast : mlir::RewritePattern {
   }
 
  private:
-  static bool isElementwise(mlir::Operation* op) {
-    return fusionClass(op) == FusionClass::kElementwise;
+  static bool takesElements(mlir::Operation* user) {
+    return fusionClass(user) == FusionClass::kElementwise;
   }
 
   // Rows of less than a vector would make it slow, and it may not make wider what others read.
