@@ -133,11 +133,11 @@ bool findReduction(mlir::Value value, int64_t d, Visit visit, Seen& seen) {
   return false;
 }
 
-// `offset`: the loop variable plus it is the index along `d` of `value`.
 // A dimension of an array, and how far behind the loop's index it is read: an array that is read
 // with several offsets, as by differences, is cut at several places.
 using SeenOffsets = llvm::DenseSet<std::tuple<mlir::Value, int64_t, int64_t>>;
 
+// `offset`: the loop variable plus it is the index along `d` of `value`.
 void collectCuts(mlir::Value value, int64_t d, int64_t offset, SeenOffsets& seen,
                  llvm::SmallVectorImpl<int64_t>& cuts) {
   constexpr size_t kMaxSeen = 1024;
