@@ -9,6 +9,7 @@
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
+#include "compiler/passes/simplify/window.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -260,23 +261,12 @@ struct SliceOfConcatenate : StaticPattern<shlo::SliceOp> {
   LogicalResult rewrite(shlo::SliceOp op, PatternRewriter& rewriter) const override {
     auto joined = op.getOperand().getDefiningOp<shlo::ConcatenateOp>();
     if (!joined || op.getType().getNumElements() == 0) return mlir::failure();
-    const uint64_t d = joined.getDimension();
-    const int64_t first = op.getStartIndices()[d];
-    const int64_t last = first + (op.getType().getDimSize(d) - 1) * op.getStrides()[d];
-    int64_t begin = 0;
-    for (mlir::Value part : joined.getInputs()) {
-      const int64_t end = begin + llvm::cast<RankedTensorType>(part.getType()).getDimSize(d);
-      if (begin <= first && last < end) {
-        Dims starts(op.getStartIndices()), limits(op.getLimitIndices());
-        starts[d] = first - begin;
-        limits[d] = last + 1 - begin;
-        rewriter.replaceOpWithNewOp<shlo::SliceOp>(op, op.getType(), part, starts, limits,
-                                                   op.getStrides());
-        return mlir::success();
-      }
-      begin = end;
-    }
-    return mlir::failure();
+    const std::optional<llvm::SmallVector<Part>> parts = partsOfJoined(joined, Window::of(op));
+    if (!parts || parts->size() != 1) return mlir::failure();
+    const auto& [part, window] = parts->front();
+    rewriter.replaceOpWithNewOp<shlo::SliceOp>(op, op.getType(), part, window.starts, window.limits,
+                                               window.strides);
+    return mlir::success();
   }
 };
 

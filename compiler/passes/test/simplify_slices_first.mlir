@@ -118,3 +118,14 @@ func.func @whole(%x: tensor<10x10xf32>) -> (tensor<10x10xf32>, tensor<2x10xf32>,
   %2 = stablehlo.slice %d [0:2, 0:10] : (tensor<10x10xf32>) -> tensor<2x10xf32>
   return %f, %0, %1, %2 : tensor<10x10xf32>, tensor<2x10xf32>, tensor<9x10xf32>, tensor<2x10xf32>
 }
+
+// -----
+
+// One element, however large the stride.
+// CHECK-LABEL: @stride
+// CHECK: stablehlo.slice %arg1 [1:{{[0-9]+}}:9223372036854775807] : (tensor<8xf32>) -> tensor<1xf32>
+func.func @stride(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<1xf32> {
+  %j = stablehlo.concatenate %x, %y, %x, dim = 0 : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<24xf32>
+  %0 = stablehlo.slice %j [9:24:9223372036854775807] : (tensor<24xf32>) -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}
