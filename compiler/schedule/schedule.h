@@ -69,9 +69,9 @@ struct ReductionSchedule {
   // is left of a vector of results.
   unsigned restLanes = 1;
   unsigned restInterleave = 1;
-  // kRow: what each accumulator combines before that is combined with what was before it, so that
-  // rounding errors do not grow with the row; rows as well, where there are several. 0: all at
-  // once.
+  // kRow: what each accumulator sums up before that is added, with compensation, to what was before
+  // it, so that rounding errors do not grow with the row; rows as well, where there are several.
+  // 0: all at once.
   unsigned block = 0;
 
   bool operator==(const ReductionSchedule&) const = default;

@@ -84,8 +84,6 @@ class ReductionEmitter {
   llvm::SmallVector<Group, 4> accumulateRow(const Group& neutral, bool* hasTail);
   Group emitRowFromFirst();
   MultiIndex atLast(MultiIndex at, const IndexExpr& i, int64_t offset, bool isVector) const;
-  llvm::SmallVector<Group, 4> addEach(llvm::SmallVector<Group, 4> groups,
-                                      llvm::ArrayRef<Group> others);
   Group addAt(const MultiIndex& at, const Group& sum, const IndexExpr& i, int64_t offset);
   llvm::SmallVector<Group, 4> overSteps(const MultiIndex& at,
                                         const llvm::SmallVector<Group, 4>& groups,

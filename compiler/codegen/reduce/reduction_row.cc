@@ -42,6 +42,40 @@ llvm::Value* foldExtremum(llvm::IRBuilder<>& b, llvm::Value* lanes, bool isMaxim
   return b.CreateSelect(anyNan, llvm::ConstantFP::getNaN(element), result);
 }
 
+// Sums and, behind them, what rounding has lost of each.
+Values withNothingLost(Values sums) {
+  for (size_t i = 0, count = sums.size(); i < count; ++i) {
+    sums.push_back(llvm::Constant::getNullValue(sums[i]->getType()));
+  }
+  return sums;
+}
+
+// Adds `others` to such sums (TwoSum: D. E. Knuth, The Art of Computer Programming, volume 2,
+// 4.2.2, theorem B).
+Values addCompensated(llvm::IRBuilder<>& b, Values sums, llvm::ArrayRef<llvm::Value*> others) {
+  for (auto [i, x] : llvm::enumerate(others)) {
+    llvm::Value *&sum = sums[i], *&lost = sums[others.size() + i];
+    llvm::Value* result = b.CreateFAdd(sum, x);
+    llvm::Value* ofX = b.CreateFSub(result, sum);
+    llvm::Value* ofSum = b.CreateFSub(result, ofX);
+    lost = b.CreateFAdd(lost, b.CreateFAdd(b.CreateFSub(sum, ofSum), b.CreateFSub(x, ofX)));
+    sum = result;
+  }
+  return sums;
+}
+
+// The sums alone. Beside an infinite one what was lost is no number, and -0 has lost nothing.
+Values compensated(llvm::IRBuilder<>& b, Values sums) {
+  const size_t count = sums.size() / 2;
+  for (size_t i = 0; i < count; ++i) {
+    llvm::Value *sum = sums[i], *lost = sums[count + i];
+    llvm::Value* hasLost = b.CreateFCmpONE(lost, llvm::Constant::getNullValue(lost->getType()));
+    sums[i] = b.CreateSelect(hasLost, b.CreateFAdd(sum, lost), sum);
+  }
+  sums.truncate(count);
+  return sums;
+}
+
 }  // namespace
 
 bool isExtremumOfFloats(shlo::ReduceOp reduce, llvm::Type* type) {
@@ -97,12 +131,6 @@ Group ReductionEmitter::addVector(const Group& sum, const Group& inputs) {
   return splat(combine(sum, inputs), rowLanes_);
 }
 
-llvm::SmallVector<Group, 4> ReductionEmitter::addEach(llvm::SmallVector<Group, 4> groups,
-                                                      llvm::ArrayRef<Group> others) {
-  for (auto [group, other] : llvm::zip(groups, others)) group = addVector(group, other);
-  return groups;
-}
-
 // The vector at element i + offset.
 Group ReductionEmitter::addAt(const MultiIndex& at, const Group& sum, const IndexExpr& i,
                               int64_t offset) {
@@ -129,24 +157,25 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overSteps(const MultiIndex& at,
 }
 
 // The same of whole blocks, each of which is summed by itself, from a neutral value on or from its
-// first elements.
+// first elements. What rounding loses of the blocks' sum is kept beside it, so that the error of a
+// sum grows with a block's elements, not with all.
 llvm::SmallVector<Group, 4> ReductionEmitter::overBlocks(const MultiIndex& at,
                                                          const llvm::SmallVector<Group, 4>& groups,
                                                          const Group* neutral, int64_t begin,
                                                          int64_t end, int64_t block) {
-  Values flat = loops_.loop(
-      begin, end, block, flattenAll(groups), [&](const IndexExpr& i, const Values& carried) {
-        llvm::SmallVector<Group, 4> current = unflattenAll(carried, groups, loops_.current());
-        llvm::SmallVector<Group, 4> sums;
+  Values sums = loops_.loop(
+      begin, end, block, withNothingLost(flattenAll(groups)),
+      [&](const IndexExpr& i, const Values& carried) {
+        llvm::SmallVector<Group, 4> own;
         for (int64_t u = 0; u < accumulators_; ++u) {
-          sums.push_back(
+          own.push_back(
               splat(neutral ? *neutral : inputsAt(atLast(at, i, u * rowLanes_, rowLanes_ > 1)),
                     rowLanes_));
         }
-        sums = overSteps(at, sums, i, neutral ? 0 : accumulators_ * rowLanes_, block);
-        return flattenAll(addEach(current, sums));
+        own = overSteps(at, own, i, neutral ? 0 : accumulators_ * rowLanes_, block);
+        return addCompensated(loops_.here(), carried, flattenAll(own));
       });
-  return unflattenAll(flat, groups, loops_.current());
+  return unflattenAll(compensated(loops_.here(), sums), groups, loops_.current());
 }
 
 // All but the last, scalar, elements of one row, from `begin` on, to `groups`.
@@ -159,14 +188,17 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
   const int64_t block = step * block_;
   const auto scope = evaluator_.enterLanes(rowLanes_);
   if (block > 0 && begin + 2 * block <= mainEnd) {
-    const int64_t blocksEnd = begin + (mainEnd - begin) / block * block;
-    groups = overBlocks(at, groups, neutral, begin, blocksEnd, block);
-    begin = blocksEnd;
+    // What no block takes comes first: added one by one to the sum of all blocks, each element
+    // would be rounded as coarsely as that sum is.
+    const int64_t blocksBegin = mainEnd - (mainEnd - begin) / block * block;
+    if (begin < blocksBegin) groups = overSteps(at, groups, IndexExpr(0), begin, blocksBegin);
+    groups = overBlocks(at, groups, neutral, blocksBegin, mainEnd, block);
+  } else if (begin < mainEnd) {
+    groups = overSteps(at, groups, IndexExpr(0), begin, mainEnd);
   }
-  if (begin < mainEnd) groups = overSteps(at, groups, IndexExpr(0), begin, mainEnd);
   // Whole vectors that are too few for all accumulators go to the first. `begin` may lie behind the
   // main loop: emitRowFromFirst has had the first vector.
-  int64_t restBegin = std::max(begin, mainEnd);
+  const int64_t restBegin = std::max(begin, mainEnd);
   if (restBegin < vectorEnd()) {
     Values rest = loops_.loop(restBegin, vectorEnd(), lanes, flatten(groups[0]),
                               [&](const IndexExpr& i, const Values& carried) {
@@ -273,25 +305,36 @@ llvm::SmallVector<Group, 4> ReductionEmitter::accumulateRow(const Group& neutral
   const bool overlaps = rowLanes_ > 1 && vectorEnd() != size && vectorEnd() > 0;
   *hasTail = vectorEnd() != size && !overlaps;
   const bool areRowsApart = block_ > 0 && axes_.axes.size() > 1;
-  if (*hasTail) all.push_back(neutral);
-  Step row = [&](const MultiIndex& at, const Values& carried) -> Values {
-    llvm::SmallVector<Group, 4> current = unflattenAll(carried, all, loops_.current());
-    Group rest;
-    if (*hasTail) rest = current.pop_back_val();
-    if (areRowsApart) {
-      const auto scope = evaluator_.enterLanes(rowLanes_);
-      const llvm::SmallVector<Group, 4> sums =
-          overVectors(at, llvm::SmallVector<Group, 4>(accumulators_, first), 0, &neutral);
-      current = addEach(current, sums);
-    } else {
-      current = overVectors(at, current, 0, &neutral);
-    }
-    if (overlaps) current[0] = overLastVector(at, current[0], neutral);
-    if (*hasTail) current.push_back(overTail(at, rest));
-    return flattenAll(current);
+  auto addRow = [&](const MultiIndex& at, llvm::SmallVector<Group, 4> groups) {
+    groups = overVectors(at, std::move(groups), 0, &neutral);
+    if (overlaps) groups[0] = overLastVector(at, groups[0], neutral);
+    return groups;
   };
-  Values flat = overAxes(0, axes_.axes.size() - 1, base_, flattenAll(all), row);
-  return unflattenAll(flat, all, loops_.current());
+  const size_t ofTail = *hasTail ? flatten(neutral).size() : 0;
+  Step row = [&](const MultiIndex& at, const Values& carried) -> Values {
+    Values tail(llvm::ArrayRef(carried).take_back(ofTail));
+    Values sums(llvm::ArrayRef(carried).drop_back(ofTail));
+    if (areRowsApart) {
+      sums = addCompensated(loops_.here(), sums, flattenAll(addRow(at, all)));
+    } else {
+      sums = flattenAll(addRow(at, unflattenAll(sums, all, loops_.current())));
+    }
+    if (*hasTail) {
+      tail = flatten(overTail(at, unflatten(tail, neutral, loops_.current())));
+    }
+    sums.append(tail);
+    return sums;
+  };
+  Values start = flattenAll(all);
+  if (areRowsApart) start = withNothingLost(start);
+  if (*hasTail) start.append(flatten(neutral));
+  Values sums = overAxes(0, axes_.axes.size() - 1, base_, start, row);
+  Values tail(llvm::ArrayRef(sums).take_back(ofTail));
+  sums.truncate(sums.size() - ofTail);
+  if (areRowsApart) sums = compensated(loops_.here(), sums);
+  sums.append(tail);
+  if (*hasTail) all.push_back(neutral);
+  return unflattenAll(sums, all, loops_.current());
 }
 
 Group ReductionEmitter::emitRowFromNeutral(const Group& neutral) {

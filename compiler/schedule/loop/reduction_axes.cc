@@ -146,14 +146,10 @@ double inputWeight(shlo::ReduceOp reduce) {
 
 }  // namespace
 
-// ReductionSchedule::block of `count` summands for each accumulator: as many as there are blocks,
-// for a sum of n is off by up to n roundings.
+// ReductionSchedule::block of `count` summands for each accumulator.
 static unsigned blockOf(int64_t count, bool areRowsSeveral) {
-  constexpr int64_t kMin = 64, kMinOfRow = 16;
-  if (count < (areRowsSeveral ? kMinOfRow : 2 * kMin)) return 0;
-  int64_t block = kMin;
-  while (block * block < count) block *= 2;
-  return static_cast<unsigned>(block);
+  constexpr int64_t kBlock = 64, kMinOfRow = 16;
+  return count < (areRowsSeveral ? kMinOfRow : 2 * kBlock) ? 0 : kBlock;
 }
 
 ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,
