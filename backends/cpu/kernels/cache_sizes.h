@@ -1,7 +1,8 @@
 // What library functions take the caches of a CPU to hold, in bytes: the sizes of their blocks.
-// They were measured on cores with 48 KiB and 2 MiB of caches of their own; where caches are
-// smaller, results are the same and take longer. Which form of a function computes a product
-// depends on the caches at hand instead (TargetModel::l2Bytes).
+// They were measured on cores with 48 KiB and 2 MiB of caches of their own. Of a smaller
+// second-level cache as large a part is taken, by what only orders the same work; what decides how
+// sums are cut is the same on all machines of an instruction set, as are results. Which form of a
+// function computes a product depends on the caches at hand as well (TargetModel::l2Bytes).
 #pragma once
 
 #include <cstdint>
@@ -21,15 +22,25 @@ inline constexpr int64_t kTinyBytes = 16 << 10;
 
 // ---- A core's second-level cache ----
 
-// Of what is read, or added to, again and again while other operands pass.
-inline constexpr int64_t kReusedBytes = 256 << 10;
-// The same of columns that every row of a product reads, and of a convolution's kernel.
-inline constexpr int64_t kReusedColumnBytes = 128 << 10;
+// The parts of this machine's that only order the same work. They never change. Thread-safe.
+struct SecondLevelParts {
+  // Of what is read, or added to, again and again while other operands pass.
+  int64_t reused = 256 << 10;
+  // Of the packed rows of a block of the left operand, beside panels of the right one and sums.
+  int64_t blockRows = 900 << 10;
+};
+const SecondLevelParts& secondLevelParts();
+
+// Of a convolution's kernel that is read again and again, and of both operands of a transposed
+// convolution: these cut sums.
 inline constexpr int64_t kReusedKernelBytes = 192 << 10;
+inline constexpr int64_t kAddedRunsBytes = 256 << 10;
+// Of columns that every row of a product reads.
+inline constexpr int64_t kReusedColumnBytes = 128 << 10;
+// Of a matrix that is multiplied by a row while all of its columns are summed at once.
+inline constexpr int64_t kNearMatrixBytes = 256 << 10;
 // Of both operands of a convolution, what all tiles meet before the next part is read.
 inline constexpr int64_t kBlockBytes = 512 << 10;
-// Of the packed rows of a block of the left operand, beside panels of the right one and sums.
-inline constexpr int64_t kBlockRowsBytes = 900 << 10;
 // Of the right operand that is read in place at a time: its rows are on so many pages.
 inline constexpr int64_t kStripBytes = 1024 << 10;
 // Of sums that are collected for kernels that want them near.

@@ -226,8 +226,8 @@ class TransposedSums {
                         (tapLine * panels_ + panel) * (rightPanelBytes_ / 4), steps});
       }
     }
-    const int64_t atOnce =
-        std::max<int64_t>(1, kReusedBytes / (2 * (kernels_.mr * rowStride_ + kernels_.nr * steps)));
+    const int64_t atOnce = std::max<int64_t>(
+        1, kAddedRunsBytes / (2 * (kernels_.mr * rowStride_ + kernels_.nr * steps)));
     const auto count = static_cast<int64_t>(runs.size());
     // Once where there are none, for zeros.
     for (int64_t first = 0; first == 0 || first < count; first += atOnce) {

@@ -163,7 +163,8 @@ class WindowConv {
     for (int d = 0; d + 2 < rank_; ++d) outer_ *= axes_[d].outputSize;
     const int64_t rows = hasRows() ? axes_[rank_ - 2].outputSize : 1;
     const int64_t step = hasRows() ? axes_[rank_ - 2].windowStride : 1;
-    int64_t atOnce = std::max<int64_t>(1, kReusedBytes / std::max<int64_t>(1, rowBytes * step));
+    int64_t atOnce =
+        std::max<int64_t>(1, secondLevelParts().reused / std::max<int64_t>(1, rowBytes * step));
     atOnce = std::min({atOnce, rows, std::max<int64_t>(1, outer_ * rows / wanted)});
     rowBlocks_ = ceilDiv(rows, atOnce);
     blockRows_ = ceilDiv(rows, rowBlocks_);
@@ -172,8 +173,9 @@ class WindowConv {
     blockColumns_ = inner().outputSize;
     if (rows == 1 && (!pads_ || filters())) {
       const int64_t positions = std::max<int64_t>(
-          kernels_.mr, kReusedBytes / std::max<int64_t>(1, channels * inputBytes_ +
-                                                               p_.outputFeatures * resultBytes_));
+          kernels_.mr,
+          secondLevelParts().reused /
+              std::max<int64_t>(1, channels * inputBytes_ + p_.outputFeatures * resultBytes_));
       const int64_t share = ceilDiv(blockColumns_ * outer_, wanted);
       blockColumns_ = std::min(blockColumns_, std::min(positions, share));
       if (filters()) blockColumns_ = std::max(blockColumns_, 2 * reach(inner(), 1));

@@ -79,8 +79,8 @@ Matrices transposed(const Matrices& x) {
 
 // Of a second-level cache, the part for a left operand that each strip of columns reads again.
 constexpr int64_t kRereadParts = 4;
-// Where the right operand is near, kReusedBytes of the left one at a time meet it, in tiles of at
-// least so many rows.
+// Where the right operand is near, SecondLevelParts::reused bytes of the left one at a time meet
+// it, in tiles of at least so many rows.
 constexpr int kTallTileRows = 12;
 // Room for packed columns, on the stack.
 constexpr int64_t kStackBytes = 16 << 10;
@@ -681,8 +681,9 @@ bool runSkinnyDot(RunServices& services, const DotProblem& problem, const DotCho
   Job job{services, kernels, p, type, form, item, 1, 1, item.n, tiny};
   const int64_t tiles = (item.m + kernels.mr - 1) / kernels.mr;
   if (const int64_t bytes = item.m * item.k * kernels.elementBytes;
-      form == DotForm::kDirect && bytes > 2 * kReusedBytes && isRightNear(kernels, item)) {
-    job.rowParts = std::min(tiles, bytes / kReusedBytes);
+      form == DotForm::kDirect && bytes > 2 * secondLevelParts().reused &&
+      isRightNear(kernels, item)) {
+    job.rowParts = std::min(tiles, bytes / secondLevelParts().reused);
   }
   const double work = static_cast<double>(p.batches) * static_cast<double>(item.m) *
                       static_cast<double>(item.n) * static_cast<double>(item.k);

@@ -198,7 +198,8 @@ void computeBlock(const Plan& plan, int64_t batch, Range rows, Range columns, co
   int64_t chunkColumns = direct ? width : plan.sumsColumns(memory.rows, width);
   if (direct && packsAllOfA && part.blockCount() > 1) {
     // The result is read and written once for each block of k: as many columns as stay near.
-    chunkColumns = std::min(chunkColumns, roundUp(kReusedBytes / (rowCount * elementBytes), nr));
+    chunkColumns =
+        std::min(chunkColumns, roundUp(secondLevelParts().reused / (rowCount * elementBytes), nr));
   }
   const TilesInUse tiles(kernels);
 
@@ -317,9 +318,10 @@ void parallel(RunServices& services, int64_t tiles, bool serial, Function functi
 int64_t rowsAtOnce(const Plan& plan) {
   const int64_t rows = plan.job.m, mr = plan.kernels.mr;
   if (!plan.isLeftInPlace) {
-    return plan.rowsBytes(rows) <= kBlockRowsBytes ? rows : kBlockRows / mr * mr;
+    return plan.rowsBytes(rows) <= secondLevelParts().blockRows ? rows : kBlockRows / mr * mr;
   }
-  const int64_t fit = kBlockRowsBytes / (plan.kBlocks * plan.panelBytes(plan.kernels.mr)) * mr;
+  const int64_t fit =
+      secondLevelParts().blockRows / (plan.kBlocks * plan.panelBytes(plan.kernels.mr)) * mr;
   return std::min(rows, std::clamp(fit, kMinRowsInPlace, kMaxRowsInPlace));
 }
 
@@ -511,7 +513,7 @@ bool runGemm(RunServices& services, const GemmJob& job) {
     runByColumns(plan, false, evenSplits);
   } else if (const int64_t splits = nearSplits(plan, threads); splits > 1) {
     runByColumns(plan, false, splits);
-  } else if (plan.rowsBytes(job.m) <= kBlockRowsBytes &&
+  } else if (plan.rowsBytes(job.m) <= secondLevelParts().blockRows &&
              plan.kBlocks * plan.rowsBytes(job.m) <= kSharedRowsBytes &&
              job.n >= 4 * plan.kernels.nr * threads) {
     runByColumnsOfPackedRows(plan, threads);

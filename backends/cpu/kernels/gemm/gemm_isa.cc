@@ -655,6 +655,9 @@ constexpr GemmKernels realKernels() {
   kernels.nr = 2 * kLanes<T>;
   kernels.vectorLanes = kLanes<T>;
   kernels.elementBytes = sizeof(T);
+  // Most cores without AVX-512 have 32 KiB of first-level cache: a panel of the right operand
+  // leaves room for rows of the left one, and has as many steps as one of AVX-512 has in 48 KiB.
+  kernels.maxPanelElements = 384;
   kernels.pack = packReal<T>;
   kernels.tile = packedTile<T, T, MultiplyAdd>;
 #if defined(__F16C__)

@@ -37,7 +37,7 @@ inline constexpr int kPanelSlackBytes = 64;
 // Whether rowTimesMatrix takes all rows at a time of a matrix with so many, of whose first elements
 // the bytes lie so far apart.
 constexpr bool isNearMatrix(int64_t rows, int64_t strideBytes) {
-  return rows * strideBytes <= kReusedBytes;
+  return rows * strideBytes <= kNearMatrixBytes;
 }
 
 // What to pack: `lanes` lanes (at most the panel's width; the others become zero) of `kc` steps.
