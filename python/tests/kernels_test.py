@@ -107,6 +107,31 @@ def test_errors_of_long_sums_do_not_add_up(ours, shape, axes):
     np.testing.assert_allclose(dot, one * one * x.size, rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(7, 64), (8, 64), (64, 70), (33, 64), (3, 5, 40)])
+def test_extrema_know_nan_and_the_sign_of_zero(ours, shape, dtype):
+    """Along rows and columns, of odd and even numbers: what is NaN counts once for two elements."""
+    rng = np.random.default_rng(3)
+    numbers = rng.choice(np.array([-1, -0.0, 0.0, 1, np.inf, -np.inf], dtype), shape, p=[.3, .3, .1, .1, .1, .1])
+    zeros = rng.choice(np.array([-0.0, 0.0], dtype), shape, p=[.8, .2])
+    rare = np.where(rng.random(shape) < 1.5 / shape[-2], np.array(np.nan, dtype), numbers)
+    with jax.enable_x64(True), jax.default_device(ours):
+        for x in (numbers, zeros, -zeros, rare, np.where(rare > 0, rare, -rare)):
+            for axis in range(len(shape)):
+                largest, smallest = jax.jit(lambda x: (x.max(axis), x.min(axis)))(x)  # noqa: B023
+                alone = jax.jit(lambda x: x.max(axis))(x)  # noqa: B023
+                np.testing.assert_array_equal(largest, x.max(axis))
+                np.testing.assert_array_equal(smallest, x.min(axis))
+                # NumPy leaves open which of two zeros it returns.
+                isZero = x.max(axis) == 0
+                hasPositive = (~np.signbit(x) & (x == 0)).any(axis)
+                for got in (largest, alone):
+                    np.testing.assert_array_equal(np.signbit(got)[isZero], ~hasPositive[isZero])
+                isZero = x.min(axis) == 0
+                hasNegative = (np.signbit(x) & (x == 0)).any(axis)
+                np.testing.assert_array_equal(np.signbit(smallest)[isZero], hasNegative[isZero])
+
+
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float16])
 def test_sums_of_narrow_floats_are_rounded_once(ours, dtype):
     """They stopped where a summand is less than half a sum's last bit: a bias's gradient of 1229 was 128."""

@@ -206,13 +206,17 @@ static bool isInfinite(V x, bool isNegative) {
   return number->isInfinity() && number->isNegative() == isNegative;
 }
 
+static V nanUnlessOrdered(V x, V y, V result) {
+  V unordered{x.c, x.c->b.CreateFCmpUNO(x.v, y.v)};
+  return select(unordered, {x.c, llvm::ConstantFP::getNaN(x.v->getType())}, result);
+}
+
 // By the target's instruction for it, which takes no heed of NaN: nothing where there is none.
 static std::optional<V> extremumByInstruction(V x, V y, bool isMaximum) {
   const TargetInstructions& instructions = instructionsOf(x.c->target);
   if (!instructions.computesInType(x.v->getType())) return std::nullopt;
   V result{x.c, instructions.extremum(x.c->b, x.v, y.v, isMaximum)};
-  V unordered{x.c, x.c->b.CreateFCmpUNO(x.v, y.v)};
-  return select(unordered, {x.c, llvm::ConstantFP::getNaN(x.v->getType())}, result);
+  return nanUnlessOrdered(x, y, result);
 }
 
 V maximum(V x, V y) {
@@ -225,11 +229,9 @@ V maximum(V x, V y) {
   if (isPositiveZero(y)) x = x + y;
   if (isPlainConstant(y) || isPositiveZero(y)) return select(y > x, y, x);
   if (std::optional<V> result = extremumByInstruction(x, y, /*isMaximum=*/true)) return *result;
-  // x + y is NaN if either is; equal zeros are +0 unless both are -0.
-  V larger = select(x > y, x, y);
-  V equal = (x.asInt() & y.asInt()).asFloat();
-  larger = select(x == y, equal, larger);
-  return select(isNan(x), x, larger);
+  // Which of two zeros a comparison leaves depends on their order: +0 unless both are -0.
+  V larger = (select(x > y, x, y).asInt() & select(y > x, y, x).asInt()).asFloat();
+  return nanUnlessOrdered(x, y, larger);
 }
 
 V minimum(V x, V y) {
@@ -240,10 +242,8 @@ V minimum(V x, V y) {
   }
   if (isPlainConstant(y)) return select(y < x, y, x);
   if (std::optional<V> result = extremumByInstruction(x, y, /*isMaximum=*/false)) return *result;
-  V smaller = select(x < y, x, y);
-  V equal = (x.asInt() | y.asInt()).asFloat();
-  smaller = select(x == y, equal, smaller);
-  return select(isNan(x), x, smaller);
+  V smaller = (select(x < y, x, y).asInt() | select(y < x, y, x).asInt()).asFloat();
+  return nanUnlessOrdered(x, y, smaller);
 }
 
 namespace {

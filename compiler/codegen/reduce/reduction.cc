@@ -133,6 +133,7 @@ LoopBuilder::Values ReductionEmitter::unrolled(size_t axis, const MultiIndex& at
 Group ReductionEmitter::emitLane(bool unrolls) {
   unsigned lanes = evaluator_.lanes();
   Group start = splat(initial_, lanes);
+  if (keepsApart(start[0].re->getType())) return emitLaneApart(*neutral(), unrolls);
   Step step = [&](const MultiIndex& at, const Values& carried) -> Values {
     Group next = combine(unflatten(carried, start, loops_.current()), inputsAt(at));
     return flatten(splat(next, lanes));

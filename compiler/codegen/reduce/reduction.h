@@ -84,7 +84,7 @@ class ReductionEmitter {
   llvm::SmallVector<Group, 4> accumulateRow(const Group& neutral, bool* hasTail);
   Group emitRowFromFirst();
   MultiIndex atLast(MultiIndex at, const IndexExpr& i, int64_t offset, bool isVector) const;
-  Group addAt(const MultiIndex& at, const Group& sum, const IndexExpr& i, int64_t offset);
+  Group vectorAt(const MultiIndex& at, const IndexExpr& i, int64_t offset);
   llvm::SmallVector<Group, 4> overSteps(const MultiIndex& at,
                                         const llvm::SmallVector<Group, 4>& groups,
                                         const IndexExpr& origin, int64_t begin, int64_t end);
@@ -103,14 +103,16 @@ class ReductionEmitter {
   llvm::Type* vectorOfRows(unsigned lanes) const;
   int64_t vectorEnd() const;
   // One more vector of the row.
-  Group addVector(const Group& sum, const Group& inputs);
+  Group addVector(Group sum, const Group& inputs);
 
   // Extrema of floats where no instruction has StableHLO's (reduction_extremum.cc): of each lane
   // the largest or smallest number, all signs and whether there was a NaN, three short chains in
   // place of a long one.
   bool keepsApart(llvm::Type* vector) const;
   Group apart(const Val& neutral);
-  Group addApart(const Group& sum, llvm::Value* x);
+  // inputs[i] to states[i % states.size()].
+  void addApart(llvm::MutableArrayRef<Group> states, llvm::ArrayRef<llvm::Value*> inputs);
+  Group emitLaneApart(const Group& neutral, bool unrolls);
   Group joinApart(const Group& a, const Group& b);
   llvm::Value* inOrderOfApart(const Group& state);
 

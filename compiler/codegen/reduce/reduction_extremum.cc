@@ -1,6 +1,6 @@
-// Extrema of a row's floats, where no instruction has StableHLO's maximum and minimum: NaN if any
+// Extrema of floats, where no instruction has StableHLO's maximum and minimum: NaN if any
 // element is, and -0 before +0. A step that decides both has a chain of several instructions. Here
-// each lane keeps what a single instruction a step computes, and only the row's result is decided.
+// each lane keeps what a single instruction a step computes, and only the result is decided.
 #include "compiler/codegen/reduce/reduction.h"
 #include "compiler/codegen/target/target_instructions.h"
 #include "compiler/dialect/facts/combiner.h"
@@ -16,8 +16,8 @@ enum : unsigned { kNumber, kSign, kNan };
 
 bool ReductionEmitter::keepsApart(llvm::Type* vector) const {
   const TargetModel& target = loops_.target();
-  return rowLanes_ > 1 && reduces_.size() == 1 && target.masksAsIntegers &&
-         isExtremumOfFloats(reduce_, vector) && !instructionsOf(target).computesInType(vector);
+  return reduces_.size() == 1 && target.masksAsIntegers && isExtremumOfFloats(reduce_, vector) &&
+         !instructionsOf(target).computesInType(vector);
 }
 
 Group ReductionEmitter::apart(const Val& neutral) {
@@ -29,12 +29,22 @@ Group ReductionEmitter::apart(const Val& neutral) {
       neutral, {isMaximum ? all : none, nullptr, neutral.level}, {none, nullptr, neutral.level}};
 }
 
-Group ReductionEmitter::addApart(const Group& sum, llvm::Value* x) {
+void ReductionEmitter::addApart(llvm::MutableArrayRef<Group> states,
+                                llvm::ArrayRef<llvm::Value*> inputs) {
   llvm::IRBuilder<>& b = loops_.here();
-  llvm::Value* bits = asIntegers(b, x);
-  llvm::Value* isNan = b.CreateSExt(b.CreateFCmpUNO(x, x), bits->getType());
   Level* level = loops_.current();
-  return joinApart(sum, {{x, nullptr, level}, {bits, nullptr, level}, {isNan, nullptr, level}});
+  for (auto [i, x] : llvm::enumerate(inputs)) {
+    Group& state = states[i % states.size()];
+    llvm::Value* bits = asIntegers(b, x);
+    llvm::Value* isNan = llvm::Constant::getNullValue(bits->getType());
+    // One comparison asks it of two.
+    if (i % 2 == 0) {
+      llvm::Value* next = i + 1 < inputs.size() ? inputs[i + 1] : x;
+      isNan = b.CreateSExt(b.CreateFCmpUNO(x, next), bits->getType());
+    }
+    state =
+        joinApart(state, {{x, nullptr, level}, {bits, nullptr, level}, {isNan, nullptr, level}});
+  }
 }
 
 // A maximum is negative if all elements are: of numbers other than zero that is so in any case. A
@@ -50,6 +60,44 @@ Group ReductionEmitter::joinApart(const Group& a, const Group& b) {
   return {{builder.CreateSelect(isBeyond, x, y), nullptr, level},
           {sign, nullptr, level},
           {builder.CreateOr(a[kNan].re, b[kNan].re), nullptr, level}};
+}
+
+// Each lane for itself.
+Group ReductionEmitter::emitLaneApart(const Group& neutral, bool unrolls) {
+  const unsigned lanes = evaluator_.lanes();
+  const Group start = apart(splat(neutral, lanes)[0]);
+  auto inputAt = [&](const MultiIndex& at) { return splat(inputsAt(at), lanes)[0].re; };
+  auto addPairs = [&](const MultiIndex& at, const Values& carried, int64_t begin, int64_t end,
+                      int64_t step) {
+    return loops_.loop(begin, end, step, carried, [&](const IndexExpr& i, const Values& now) {
+      llvm::SmallVector<llvm::Value*, 2> inputs;
+      for (int64_t k = 0; k < step; ++k) inputs.push_back(inputAt(atLast(at, i, k, false)));
+      Group state = unflatten(now, start, loops_.current());
+      addApart(state, inputs);
+      return flatten(state);
+    });
+  };
+  Group state = start;
+  if (unrolls) {
+    llvm::SmallVector<llvm::Value*, 16> inputs;
+    unrolled(0, base_, {}, [&](const MultiIndex& at, const Values&) {
+      inputs.push_back(inputAt(at));
+      return Values();
+    });
+    addApart(state, inputs);
+  } else {
+    const int64_t size = axes_.axes.back().size, pairs = size / 2 * 2;
+    auto addLine = [&](const MultiIndex& at, const Values& carried) {
+      Values now = addPairs(at, carried, 0, pairs, 2);
+      return pairs < size ? addPairs(at, now, pairs, size, 1) : now;
+    };
+    Values all = overAxes(0, axes_.axes.size() - 1, base_, flatten(start), addLine);
+    state = unflatten(all, start, loops_.current());
+  }
+  llvm::IRBuilder<>& b = loops_.here();
+  llvm::Value* bits = inOrder(b, inOrderOfApart(state));
+  return withInitial(
+      neutral, {{b.CreateBitCast(bits, start[kNumber].re->getType()), nullptr, loops_.current()}});
 }
 
 // The lanes' results as integers in the numbers' order, in which NaN wins.

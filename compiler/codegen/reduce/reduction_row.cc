@@ -126,15 +126,15 @@ int64_t ReductionEmitter::vectorEnd() const {
   return axes_.axes.back().size / rowLanes_ * rowLanes_;
 }
 
-Group ReductionEmitter::addVector(const Group& sum, const Group& inputs) {
-  if (isApart_) return addApart(sum, inputs[0].re);
-  return splat(combine(sum, inputs), rowLanes_);
+Group ReductionEmitter::addVector(Group sum, const Group& inputs) {
+  if (!isApart_) return splat(combine(sum, inputs), rowLanes_);
+  addApart(sum, inputs[0].re);
+  return sum;
 }
 
 // The vector at element i + offset.
-Group ReductionEmitter::addAt(const MultiIndex& at, const Group& sum, const IndexExpr& i,
-                              int64_t offset) {
-  return addVector(sum, splat(inputsAt(atLast(at, i, offset, rowLanes_ > 1)), rowLanes_));
+Group ReductionEmitter::vectorAt(const MultiIndex& at, const IndexExpr& i, int64_t offset) {
+  return splat(inputsAt(atLast(at, i, offset, rowLanes_ > 1)), rowLanes_);
 }
 
 // Adds elements [begin, end) from `at` + `origin` on, a multiple of what all accumulators take.
@@ -148,9 +148,16 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overSteps(const MultiIndex& at,
                                   unflattenAll(carried, groups, loops_.current());
                               // Sums that do not wait for each other hide the latency of an
                               // addition.
+                              llvm::SmallVector<llvm::Value*, 4> apart;
                               for (int64_t u = 0; u < accumulators_; ++u) {
-                                current[u] = addAt(at, current[u], add(origin, i), u * rowLanes_);
+                                Group inputs = vectorAt(at, add(origin, i), u * rowLanes_);
+                                if (isApart_) {
+                                  apart.push_back(inputs[0].re);
+                                } else {
+                                  current[u] = addVector(current[u], inputs);
+                                }
                               }
+                              if (isApart_) addApart(current, apart);
                               return flattenAll(current);
                             });
   return unflattenAll(flat, groups, loops_.current());
@@ -168,9 +175,7 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overBlocks(const MultiIndex& at,
       [&](const IndexExpr& i, const Values& carried) {
         llvm::SmallVector<Group, 4> own;
         for (int64_t u = 0; u < accumulators_; ++u) {
-          own.push_back(
-              splat(neutral ? *neutral : inputsAt(atLast(at, i, u * rowLanes_, rowLanes_ > 1)),
-                    rowLanes_));
+          own.push_back(neutral ? splat(*neutral, rowLanes_) : vectorAt(at, i, u * rowLanes_));
         }
         own = overSteps(at, own, i, neutral ? 0 : accumulators_ * rowLanes_, block);
         return addCompensated(loops_.here(), carried, flattenAll(own));
@@ -203,7 +208,7 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
     Values rest = loops_.loop(restBegin, vectorEnd(), lanes, flatten(groups[0]),
                               [&](const IndexExpr& i, const Values& carried) {
                                 Group sum = unflatten(carried, groups[0], loops_.current());
-                                return flatten(addAt(at, sum, i, 0));
+                                return flatten(addVector(sum, vectorAt(at, i, 0)));
                               });
     groups[0] = unflatten(rest, groups[0], loops_.current());
   }
@@ -287,7 +292,7 @@ Group ReductionEmitter::overLastVector(const MultiIndex& at, const Group& sum,
   const auto scope = evaluator_.enterLanes(rowLanes_);
   Group inputs = splat(inputsAt(atLast(at, IndexExpr(size - lanes), 0, true)), rowLanes_);
   // An extremum may have an element twice.
-  if (isApart_) return addApart(sum, inputs[0].re);
+  if (isApart_) return addVector(sum, inputs);
   const Group others = splat(neutral, rowLanes_);
   for (auto [value, other] : llvm::zip(inputs, others)) {
     value.re = loops_.here().CreateSelect(mask, value.re, other.re);
