@@ -71,3 +71,22 @@ def test_a_group_has_as_much_time_as_its_files(checkout, monkeypatch):
     report = json.loads((checkout / "out/results/yardstick-jax-isthmus.json").read_text())
     assert (report["sample"], report["seed"]) == (2, 5)
     assert report["crashed"] == ["together-1.whole.file", "together-8.whole.file"]
+
+
+# Else tests skip in `setUp`, and JAX finds its compilation cache changed: only `tearDown` puts it back.
+def test_what_the_drivers_of_cpus_have_is_a_cpu(checkout, monkeypatch):
+    drivers = {"ours": ({"ISTHMUS_OPENCL_DEVICE": "ours"}, True)}
+    monkeypatch.setattr(platforms.opencl_drivers, "DRIVERS", drivers)
+    told = []
+
+    def run(command, env, **_):
+        if env["JAX_PLATFORMS"] != "cpu":
+            told.append((env["ISTHMUS_OPENCL_DEVICE"], env["ISTHMUS_YARDSTICK_DEVICE"]))
+
+    monkeypatch.setattr(jax_tests.subprocess, "run", run)
+    command = ["jax_tests.py", "--jax", str(checkout / "jax"), "--out", str(checkout / "out"), "--together",
+               "--platform", "xpu", "--driver", "ours"]
+    for more in ([], ["--device", "gpu"]):
+        monkeypatch.setattr(sys, "argv", [*command, *more])
+        jax_tests.main()
+    assert told == [("ours", "cpu")] * 2 + [("ours", "gpu")] * 2

@@ -1,7 +1,7 @@
 """JAX's own test files on a platform and on JAX's CPU, test by test.
 
     ./dev yardstick jax --jax ../jax [--only PATTERN] [--fresh]
-    ./dev yardstick jax --jax ../jax --platform xpu --driver intel --device cpu --sample 20
+    ./dev yardstick jax --jax ../jax --platform xpu --driver intel --sample 20
 
 The checkout must be at the tag of the installed JAX. Each file runs in its own pytest with one
 worker that is replaced when it crashes; a file that has a report is not run again. Reports go to
@@ -10,7 +10,7 @@ out/yardstick/jax-PLATFORM-DRIVER/FILE.xml. known_failures.txt names the tests t
 `--together` is for small samples: files that ask for as many devices share a pytest, which imports and collects once.
 
 JAX's tests skip much on platforms whose names they do not know. `--device cpu` tells them that the
-device under test is a CPU, as that of platform xpu is with a driver for CPUs.
+device under test is a CPU; those of platform xpu's drivers are, and the tests are told so.
 """
 
 import argparse
@@ -70,8 +70,9 @@ def run_files(name, paths, platform, directory, options):
         "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(HERE)]))}
     if platform != "cpu":
         environment |= platforms.environment(options)
-        environment |= {"ISTHMUS_YARDSTICK_DEVICE": options.device,
-                        "ISTHMUS_NUM_DEVICES": str(devices_of(paths[0]))}
+        environment |= {"ISTHMUS_NUM_DEVICES": str(devices_of(paths[0]))}
+        if options.device:
+            environment |= {"ISTHMUS_YARDSTICK_DEVICE": options.device}
     command = [
         sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "pytest_options", "--color=no",
         "-n", str(options.jobs), "--max-worker-restart=200", f"--timeout={options.seconds}",
