@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/opencl/codegen/loop_controls.h"
 #include "backends/opencl/codegen/opencl_c.h"
 #include "backends/opencl/codegen/spirv.h"
 #include "backends/opencl/executable.h"
@@ -208,7 +209,10 @@ Status OpenclCodegen::writeKernels(ProgramImage& image) {
   if (image.kernels.empty()) return {};
   callBuiltins(module());
   if (facts_.takesSpirv) {
-    if (facts_.isCpu) maskSigns(module());
+    if (facts_.isCpu) {
+      maskSigns(module());
+      limitUnrolling(module());
+    }
     ISTHMUS_ASSIGN_OR_RETURN(image.spirv, compileToSpirv(module()));
     dump("kernels.spv", image.spirv);
   } else {

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <vector>
 
+#include "backends/opencl/codegen/loop_controls.h"
 #include "compiler/codegen/simt/kernel_module.h"
 #include "compiler/dialect/dialect.h"
 #include "llvm/AsmParser/Parser.h"
@@ -244,6 +245,60 @@ TEST(Spirv, matrices_are_multiplied_by_the_extension) {
     EXPECT_EQ(binary->find(bytes) != std::string::npos, has);
     EXPECT_NE(binary->find(function), std::string::npos);
     check(program);
+  }
+}
+
+// Intel's compiler took 10 s for `jnp.block` of four matrices whose rows have 64 vectors.
+TEST(Spirv, long_loops_are_not_unrolled) {
+  constexpr uint32_t kLoopMerge = 246;
+  auto kernelOf = [](int rows, int columns) {
+    return R"(
+    target datalayout = "e-i64:64-n8:16:32:64-G1"
+    target triple = "spirv64-unknown-unknown"
+    define spir_kernel void @k(ptr addrspace(1) %p, ptr addrspace(1) %q) {
+    entry:
+      br label %outer
+    outer:
+      %i = phi i64 [ 0, %entry ], [ %nexti, %latch ]
+      br label %inner
+    inner:
+      %j = phi i64 [ 0, %outer ], [ %nextj, %inner ]
+      %at = add i64 %i, %j
+      %from = getelementptr float, ptr addrspace(1) %p, i64 %at
+      %x = load <8 x float>, ptr addrspace(1) %from
+      %to = getelementptr float, ptr addrspace(1) %q, i64 %at
+      store <8 x float> %x, ptr addrspace(1) %to
+      %nextj = add nuw nsw i64 %j, 8
+      %morej = icmp ult i64 %nextj, )" +
+           std::to_string(columns) + R"(
+      br i1 %morej, label %inner, label %latch
+    latch:
+      %nexti = add nuw nsw i64 %i, 1000
+      %morei = icmp ult i64 %nexti, )" +
+           std::to_string(rows * 1000) + R"(
+      br i1 %morei, label %outer, label %exit
+    exit:
+      ret void
+    })";
+  };
+  struct Case {
+    int rows, columns, kept;
+  };
+  // Short loops in a long one are unrolled, long ones in a short one are not.
+  for (const Case& each : {Case{2, 64, 0}, Case{64, 64, 1}, Case{2, 512, 1}, Case{64, 512, 2}}) {
+    SCOPED_TRACE(std::to_string(each.rows) + " times " + std::to_string(each.columns));
+    llvm::LLVMContext context;
+    llvm::SMDiagnostic problem;
+    std::unique_ptr<llvm::Module> module =
+        llvm::parseAssemblyString(kernelOf(each.rows, each.columns), problem, context);
+    ASSERT_TRUE(module) << problem.getMessage().str();
+    limitUnrolling(*module);
+    StatusOr<std::string> binary = compileToSpirv(*module);
+    ASSERT_TRUE(binary.ok()) << binary.status().message();
+    EXPECT_EQ(countOf(*binary, kLoopMerge), each.kept);
+    if (hasValidator()) {
+      EXPECT_EQ(judge(*binary), "");
+    }
   }
 }
 
