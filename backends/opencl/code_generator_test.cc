@@ -142,6 +142,29 @@ TEST(OpenclCodeGenerator, softmax_of_long_rows_is_one_kernel) {
   EXPECT_EQ(image.kernels.size(), 1U);
 }
 
+// A group of one work-item for each row of jax.scipy.special.spence took longer than the row.
+TEST(OpenclCodeGenerator, work_items_of_cpus_take_many_short_rows) {
+  DeviceFacts facts = someFacts();
+  facts.isCpu = facts.hasFineSvm = true;
+  auto itemsFor = [&](const std::string& rows) {
+    const std::string type = "tensor<" + rows + "x3xi32>";
+    const ProgramImage image =
+        compileFor(facts, "func.func @main(%x: " + type + ") -> " + type + R"( {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %r = "stablehlo.reduce_window"(%x, %zero) ({
+      ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+        %s = stablehlo.add %a, %b : tensor<i32>
+        stablehlo.return %s : tensor<i32>
+      }) {padding = dense<[[0, 0], [2, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 3>}
+          : ()" + type + ", tensor<i32>) -> " +
+                              type + "\nreturn %r : " + type + "\n}");
+    return image.kernels.size() == 1 ? image.kernels[0].items[0] : -1;
+  };
+  EXPECT_EQ(itemsFor("100"), 1);
+  EXPECT_GT(itemsFor("65536"), 4);
+  EXPECT_LT(itemsFor("65536"), 200);
+}
+
 std::string chainOf(const std::string& op, int count) {
   std::string program = "func.func @main(%x0: tensor<1000xf32>) -> tensor<1000xf32> {\n";
   for (int i = 0; i < count; ++i) {

@@ -90,14 +90,17 @@ StatusOr<KernelModule::Code> KernelModule::add(ir::FusionOp fusion) {
     std::string name = stage.symbol;
     std::replace(name.begin(), name.end(), '.', '_');
     module_.getFunction(stage.symbol)->setName(name);
+    // On a CPU a group of one work-item takes longer than many a tile.
+    const bool isCpu = form_.target.device == DeviceKind::kCpu;
+    const int64_t share = !isCpu ? 1 : stage.share > 0 ? stage.share : stage.tiles;
     ISTHMUS_RETURN_IF_ERROR(
-        makeWorkItemKernel(module_, name, buffers, stage.tiles, form_, stage.groupThreads));
+        makeWorkItemKernel(module_, name, buffers, stage.tiles, form_, stage.groupThreads, share));
     code.stages.push_back({static_cast<int>(kernels_.size()), stage.copiesFrom, stage.copiesTo,
                            stage.nsPerTile * static_cast<double>(stage.tiles)});
     kernels_.push_back({name,
-                        {stage.tiles, 1, 1},
+                        {(stage.tiles + share - 1) / share, 1, 1},
                         stage.groupThreads,
-                        form_.target.device == DeviceKind::kCpu,
+                        isCpu,
                         describeFusion(fusion)});
   }
   return code;

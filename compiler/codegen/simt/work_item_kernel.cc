@@ -97,7 +97,8 @@ Status settleAddresses(llvm::Function& kernel) {
 }
 
 Status makeWorkItemKernel(llvm::Module& module, const std::string& tileKernel, unsigned buffers,
-                          int64_t tiles, const WorkItemForm& form, unsigned groupThreads) {
+                          int64_t tiles, const WorkItemForm& form, unsigned groupThreads,
+                          int64_t share) {
   bool isForGroup = groupThreads > 1;
   if (isForGroup && !form.groupIndex) {
     return unimplemented("kernels whose tiles are shared by a group of work-items");
@@ -117,16 +118,25 @@ Status makeWorkItemKernel(llvm::Module& module, const std::string& tileKernel, u
   llvm::BasicBlock* exit = llvm::BasicBlock::Create(context, "exit", kernel);
   llvm::IRBuilder<> b(entry);
   llvm::Value* table = makeParameterTable(b, *kernel, buffers);
-  llvm::Value* index = isForGroup ? form.groupIndex(b) : form.indices(b, {tiles, 1, 1})[0];
+  const int64_t items = (tiles + share - 1) / share;
+  llvm::Value* index = isForGroup ? form.groupIndex(b) : form.indices(b, {items, 1, 1})[0];
   // No group is beyond the last, so that none has barriers below a condition: PoCL 3.1 writes
   // wherever the stack points to where they are below one that all threads agree on.
   if (!isForGroup) {
     llvm::BasicBlock* work = llvm::BasicBlock::Create(context, "work", kernel, exit);
-    b.CreateCondBr(b.CreateICmpULT(index, b.getInt64(tiles)), work, exit);
+    b.CreateCondBr(b.CreateICmpULT(index, b.getInt64(items)), work, exit);
     b.SetInsertPoint(work);
   }
-  llvm::Value* next = b.CreateAdd(index, b.getInt64(1), "", true, true);
-  llvm::CallInst* call = b.CreateCall(body, {table, index, next});
+  llvm::Value* first = index;
+  llvm::Value* last = b.CreateAdd(index, b.getInt64(1), "", true, true);
+  if (share > 1) {
+    first = b.CreateMul(first, b.getInt64(share), "", true, true);
+    last = b.CreateMul(last, b.getInt64(share), "", true, true);
+    if (tiles % share) {
+      last = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, last, b.getInt64(tiles));
+    }
+  }
+  llvm::CallInst* call = b.CreateCall(body, {table, first, last});
   b.CreateBr(exit);
   b.SetInsertPoint(exit);
   b.CreateRetVoid();

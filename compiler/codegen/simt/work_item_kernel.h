@@ -53,12 +53,13 @@ llvm::Value* makeParameterTable(llvm::IRBuilder<>& b, llvm::Function& kernel, un
 Status settleAddresses(llvm::Function& kernel);
 
 // Replaces the function `tileKernel` of `module` by a kernel of the same name, with `buffers`
-// pointers into global memory. Launches have at least `tiles` work-items, of which those beyond do
-// nothing; or, if `groupThreads` is not 1, exactly that many groups of so many threads. No address
-// space but the global, the private and the group's one is left. kInternal, naming the kernel, if
-// an address can be of more than one; kUnimplemented for a group's kernel where the form has no
-// groups.
+// pointers into global memory. A work-item computes `share` tiles, the last one those that are
+// left. Launches have at least as many work-items as that takes, of which those beyond do nothing;
+// or, if `groupThreads` is not 1, exactly that many groups of so many threads. No address space but
+// the global, the private and the group's one is left. kInternal, naming the kernel, if an address
+// can be of more than one; kUnimplemented for a group's kernel where the form has no groups.
 Status makeWorkItemKernel(llvm::Module& module, const std::string& tileKernel, unsigned buffers,
-                          int64_t tiles, const WorkItemForm& form, unsigned groupThreads = 1);
+                          int64_t tiles, const WorkItemForm& form, unsigned groupThreads = 1,
+                          int64_t share = 1);
 
 }  // namespace isthmus::codegen

@@ -87,6 +87,23 @@ TEST(WorkItemKernel, work_items_beyond_the_tiles_do_nothing) {
   EXPECT_NE(text.find("icmp ult i64 %2, 100"), std::string::npos) << text;
 }
 
+TEST(WorkItemKernel, work_items_take_several_tiles) {
+  for (int64_t tiles : {98, 100}) {
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::Module> module = parse(kNegate, context);
+    ASSERT_TRUE(makeWorkItemKernel(*module, "negate", 2, tiles, testForm(), /*groupThreads=*/1,
+                                   /*share=*/7)
+                    .ok());
+    EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
+    std::string text;
+    llvm::raw_string_ostream(text) << *module;
+    const std::string items = std::to_string((tiles + 6) / 7);
+    EXPECT_NE(text.find("icmp ult i64 %2, " + items), std::string::npos) << text;
+    EXPECT_NE(text.find("mul nuw nsw i64 %2, 7"), std::string::npos) << text;
+    EXPECT_EQ(text.find("call i64 @llvm.smin.i64") != std::string::npos, tiles == 100) << text;
+  }
+}
+
 // Each thread of a group waits for the others once.
 constexpr const char* kMeet = R"(
   declare i64 @isthmus_thread_in_group()
