@@ -5,6 +5,7 @@ takes time. Expected values are computed by NumPy in a wider type and rounded on
 """
 
 import jax
+import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
@@ -411,6 +412,14 @@ def test_least_power_is_a_number_of_f64(ours):
     least = np.zeros(20, np.uint8).view(dtype_of("float8_e8m0fnu"))
     got = run_all(ours, lambda _: lambda x: x.astype(np.float64), {"float64": (least,)})["float64"]
     np.testing.assert_array_equal(got, np.full(20, 2.0 ** -127))
+
+
+@pytest.mark.parametrize("name", SCALES + ["float8_e4m3fn", "float8_e5m2", "bfloat16", "float32"])
+def test_constants_that_are_no_number(ours, name):
+    """One of a type without infinities used to become infinite, unless the compiler computed with it."""
+    nan = np.array(np.nan, dtype_of(name))
+    got = jax.jit(lambda x: lax.min(jnp.full(x.shape, nan), x))(jax.device_put(np.ones(20, nan.dtype), ours))
+    assert np.isnan(np.asarray(got).astype("f4")).all()
 
 
 @pytest.mark.parametrize("source", ["int32", "uint32", "int64", "uint64"])
