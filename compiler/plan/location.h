@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace isthmus {
@@ -15,9 +16,10 @@ struct Location {
   int64_t bytes = 0;
 
   bool operator==(const Location&) const = default;
-  bool isSamePlace(const Location& other) const {
-    return space == other.space && index == other.index && offset == other.offset;
-  }
+  // Where it begins. In the order of places, those that overlap are together.
+  using Place = std::tuple<Space, int, int64_t>;
+  Place place() const { return {space, index, offset}; }
+  bool isSamePlace(const Location& other) const { return place() == other.place(); }
   bool overlaps(const Location& other) const;
   // "parameter 0", "arena[128+64]".
   std::string toString() const;

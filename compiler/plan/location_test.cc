@@ -72,6 +72,17 @@ TEST(OrderMovesTest, every_permutation_of_four) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
+TEST(OrderMovesTest, moves_by_the_ten_thousand_take_no_time) {
+  constexpr int kPlaces = 20000;
+  std::vector<Move> moves;
+  std::map<int, int> expected;
+  for (int to = 0; to < kPlaces; ++to) {
+    moves.push_back({place(to), place((to + 1) % kPlaces)});
+    expected[to] = (to + 1) % kPlaces;
+  }
+  EXPECT_EQ(carryOut(orderMoves(moves), kPlaces), expected);
+}
+
 TEST(LocationTest, overlaps_by_bytes) {
   Location a{Location::Space::kArena, 0, 0, 64};
   Location b{Location::Space::kArena, 0, 63, 64};

@@ -2,6 +2,7 @@
 #include "compiler/plan/memory_plan.h"
 
 #include <limits>
+#include <map>
 
 #include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/facts/byte_size.h"
@@ -155,20 +156,21 @@ std::vector<Move> MemoryPlan::movesInto(mlir::Operation* whileOp) const {
 
 // Whether a round computes the carried value in a place that nothing else is in when it ends: then
 // nobody reads that place afterwards.
-bool MemoryPlan::isOnlyOfRound(mlir::Operation* terminator, unsigned carried) const {
+bool MemoryPlan::isOnlyOfRound(mlir::Operation* terminator, unsigned carried,
+                               const std::map<Location::Place, int>& uses) const {
   const int array = liveness_.arrayOf(terminator->getOperand(carried));
   if (array < 0) return false;
   const LiveArray& computed = liveness_.arrays()[array];
   if (!computed.definition || computed.origin == LiveArray::Origin::kConstant) return false;
   return terminator->getParentOp()->isProperAncestor(computed.definition) &&
-         llvm::count_if(terminator->getOperands(), [&](mlir::Value other) {
-           return locate(other).isSamePlace(locations_[array]);
-         }) == 1;
+         uses.at(locations_[array].place()) == 1;
 }
 
 std::vector<Move> MemoryPlan::movesAt(mlir::Operation* terminator) const {
   mlir::Operation* parent = terminator->getParentOp();
   std::vector<Move> moves;
+  std::map<Location::Place, int> uses;
+  for (mlir::Value operand : terminator->getOperands()) ++uses[locate(operand).place()];
   switch (roleOf(parent)) {
     case OpRole::kWhile:
       if (terminator->getParentRegion() != &parent->getRegion(kBodyRegion)) return {};
@@ -176,7 +178,7 @@ std::vector<Move> MemoryPlan::movesAt(mlir::Operation* terminator) const {
         if (liveness_.isPassedThrough(parent, i)) continue;
         moves.push_back({.to = locate(parent->getResult(i)),
                          .from = locate(terminator->getOperand(i)),
-                         .isLast = isOnlyOfRound(terminator, i)});
+                         .isLast = isOnlyOfRound(terminator, i, uses)});
       }
       break;
     case OpRole::kBranch:

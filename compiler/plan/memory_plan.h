@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -61,7 +62,9 @@ class MemoryPlan {
   std::string toString() const;
 
  private:
-  bool isOnlyOfRound(mlir::Operation* terminator, unsigned carried) const;
+  // `uses`: how many of the terminator's operands are in each place.
+  bool isOnlyOfRound(mlir::Operation* terminator, unsigned carried,
+                     const std::map<Location::Place, int>& uses) const;
 
   friend StatusOr<MemoryPlan> planMemory(mlir::func::FuncOp, const PlanOptions&);
   explicit MemoryPlan(Liveness liveness) : liveness_(std::move(liveness)) {}

@@ -1,4 +1,9 @@
 // Checks a memory plan pair by pair, without the data structures that made it.
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
 #include "compiler/plan/memory_plan.h"
 
 namespace isthmus {
@@ -24,18 +29,37 @@ bool isInPlace(const Liveness& liveness, const PlanOptions& options, int earlier
   return true;
 }
 
+// In memory order, so that what overlaps is together: programs have parameters and results by the
+// ten thousand.
+bool isBefore(const Location& a, const Location& b) { return a.place() < b.place(); }
+
+Status overlapError(const Location& to, const Location& other) {
+  return internalError("memory plan: move to ", to.toString(), " overlaps ", other.toString());
+}
+
 Status checkMoves(const std::vector<Move>& moves) {
-  for (const Move& a : moves) {
-    if (a.to.space == Location::Space::kConstant) {
-      return internalError("memory plan: a move writes ", a.to.toString());
+  std::vector<Location> written;
+  for (const Move& move : moves) {
+    if (move.to.space == Location::Space::kConstant) {
+      return internalError("memory plan: a move writes ", move.to.toString());
     }
-    for (const Location& other : {a.from, a.to}) {
-      for (const Move& b : moves) {
-        if (b.to.overlaps(other) && !b.to.isSamePlace(other)) {
-          return internalError("memory plan: move to ", b.to.toString(), " overlaps ",
-                               other.toString());
-        }
-      }
+    written.push_back(move.to);
+  }
+  std::sort(written.begin(), written.end(), isBefore);
+  for (size_t i = 0; i < written.size(); ++i) {
+    for (size_t j = i + 1; j < written.size() && written[i].overlaps(written[j]); ++j) {
+      if (!written[i].isSamePlace(written[j])) return overlapError(written[i], written[j]);
+    }
+  }
+  for (const Move& move : moves) {
+    // Of the places before it, which are apart or the same, only the last can reach into it.
+    auto after = std::lower_bound(written.begin(), written.end(), move.from, isBefore);
+    for (auto it = after; it != written.begin() && std::prev(it)->isSamePlace(*std::prev(after));
+         --it) {
+      if (std::prev(it)->overlaps(move.from)) return overlapError(*std::prev(it), move.from);
+    }
+    for (auto it = after; it != written.end() && it->overlaps(move.from); ++it) {
+      if (!it->isSamePlace(move.from)) return overlapError(*it, move.from);
     }
   }
   return {};
@@ -46,21 +70,31 @@ Status checkMoves(const std::vector<Move>& moves) {
 Status verifyPlan(const MemoryPlan& plan, const PlanOptions& options) {
   const Liveness& liveness = plan.liveness();
   const std::vector<LiveArray>& arrays = liveness.arrays();
+  std::vector<Location> places;
+  places.reserve(arrays.size());
   for (size_t a = 0; a < arrays.size(); ++a) {
-    Location first = plan.locate(arrays[a].value);
-    if (first.space == Location::Space::kNone || first.bytes < arrays[a].bytes) {
+    Location place = places.emplace_back(plan.locate(arrays[a].value));
+    if (place.space == Location::Space::kNone || place.bytes < arrays[a].bytes) {
       return internalError("memory plan: array ", a, " has no room");
     }
-    bool isKept = first.space == Location::Space::kParameter &&
-                  options.parameters[first.index].aliasedResult < 0 &&
-                  !options.parameters[first.index].isDonated;
+    bool isKept = place.space == Location::Space::kParameter &&
+                  options.parameters[place.index].aliasedResult < 0 &&
+                  !options.parameters[place.index].isDonated;
     bool isWritten = arrays[a].origin != LiveArray::Origin::kParameter &&
                      arrays[a].origin != LiveArray::Origin::kConstant;
-    if (isWritten && (isKept || first.space == Location::Space::kConstant)) {
-      return internalError("memory plan: array ", a, " would overwrite ", first.toString());
+    if (isWritten && (isKept || place.space == Location::Space::kConstant)) {
+      return internalError("memory plan: array ", a, " would overwrite ", place.toString());
     }
-    for (size_t b = a + 1; b < arrays.size(); ++b) {
-      if (!first.overlaps(plan.locate(arrays[b].value))) continue;
+  }
+  std::vector<size_t> inMemory(arrays.size());
+  std::iota(inMemory.begin(), inMemory.end(), 0);
+  std::sort(inMemory.begin(), inMemory.end(), [&](size_t a, size_t b) {
+    return std::pair(places[a].place(), a) < std::pair(places[b].place(), b);
+  });
+  for (size_t i = 0; i < inMemory.size(); ++i) {
+    size_t a = inMemory[i];
+    for (size_t j = i + 1; j < inMemory.size() && places[a].overlaps(places[inMemory[j]]); ++j) {
+      size_t b = inMemory[j];
       for (Lifetime x : arrays[a].lifetimes) {
         for (Lifetime y : arrays[b].lifetimes) {
           if (!intersect(x, y) || isInPlace(liveness, options, a, b, x, y) ||
@@ -68,7 +102,7 @@ Status verifyPlan(const MemoryPlan& plan, const PlanOptions& options) {
             continue;
           }
           return internalError("memory plan: arrays ", a, " and ", b, " are alive together in ",
-                               first.toString(), "\n", plan.toString());
+                               places[a].toString(), "\n", plan.toString());
         }
       }
     }

@@ -104,6 +104,16 @@ def test_refused(client, name):
     assert time.monotonic() - begin < 60
 
 
+def test_parameters_by_the_hundred_thousand(client):
+    """The time to check where they all are used to grow with the square of their number."""
+    count = 100_000
+    program = main(f"%0 = stablehlo.add %x, %a{count - 1} : tensor<f32>\nreturn %0 : tensor<f32>",
+                   "%x: tensor<f32>, " + ", ".join(f"%a{i}: tensor<f32>" for i in range(count)))
+    begin = time.monotonic()
+    client.compile(program).close()
+    assert time.monotonic() - begin < 60
+
+
 def test_a_constant_that_does_not_fit(client):
     """Arrays of one number are written when a program runs, so that is where this one is refused."""
     program = main("%0 = stablehlo.constant dense<0.0> : tensor<1099511627776xf32>\n"
