@@ -114,6 +114,20 @@ def test_parameters_by_the_hundred_thousand(client):
     assert time.monotonic() - begin < 60
 
 
+def test_a_dimension_counted_from_the_last(client):
+    """A sort along -1 is right, and used to end the process."""
+    program = main("%r = \"stablehlo.sort\"(%v) ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+                   "%c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+                   "stablehlo.return %c : tensor<i1>\n}) {dimension = -1 : i64} : (tensor<2x3xf32>) -> tensor<2x3xf32>\n"
+                   "return %r : tensor<2x3xf32>", "%v: tensor<2x3xf32>", "tensor<2x3xf32>")
+    values = np.array([[3, 1, 2], [0, -1, 5]], np.float32)
+    with client.compile(program) as executable, client.device(0) as device:
+        f32 = client._plugin.abi.PJRT_Buffer_Type_F32
+        (result,) = executable(client.buffer_from_host(bytearray(values.tobytes()), f32, [2, 3], device))
+        got = np.frombuffer(bytes(result.to_host()), np.float32)
+    np.testing.assert_array_equal(got.reshape(2, 3), np.sort(values))
+
+
 def test_a_constant_that_does_not_fit(client):
     """Arrays of one number are written when a program runs, so that is where this one is refused."""
     program = main("%0 = stablehlo.constant dense<0.0> : tensor<1099511627776xf32>\n"

@@ -51,6 +51,15 @@ LogicalResult legalizeGetTupleElement(shlo::GetTupleElementOp op, PatternRewrite
   return mlir::success();
 }
 
+// A dimension may be counted from the last.
+LogicalResult legalizeSort(shlo::SortOp op, PatternRewriter& rewriter) {
+  const auto dimension = static_cast<int64_t>(op.getDimension());
+  if (dimension >= 0) return mlir::failure();
+  int64_t rank = tensorTypeOf(op.getInputs().front()).getRank();
+  rewriter.modifyOpInPlace(op, [&] { op.setDimension(dimension + rank); });
+  return mlir::success();
+}
+
 // Requests about where values lie: layouts are settled at the program's border, and all memories of
 // a program are the host's.
 LogicalResult legalizePlacement(shlo::CustomCallOp op, PatternRewriter& rewriter) {
@@ -98,6 +107,7 @@ void addShorthandPatterns(mlir::RewritePatternSet& patterns) {
   patterns.add(legalizeDot);
   patterns.add(legalizeMap);
   patterns.add(legalizeGetTupleElement);
+  patterns.add(legalizeSort);
   patterns.add(legalizePlacement);
   patterns.add(legalizeTorchIndexSelect);
 }
