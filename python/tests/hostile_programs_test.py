@@ -95,6 +95,36 @@ PROGRAMS = {
 }
 
 
+def ragged_dot(result="4x2", lhs="1", rhs="1", ragged="0", group="0"):
+    return main("%r = \"chlo.ragged_dot\"(%l, %m, %g) {ragged_dot_dimension_numbers = #chlo.ragged_dot<"
+                f"lhs_batching_dimensions = [], rhs_batching_dimensions = [], lhs_contracting_dimensions = [{lhs}], "
+                f"rhs_contracting_dimensions = [{rhs}], lhs_ragged_dimensions = [{ragged}], rhs_group_dimensions = [{group}]>}} : "
+                f"(tensor<4x2xf32>, tensor<2x2x2xf32>, tensor<2xi64>) -> tensor<{result}xf32>\nreturn %r : tensor<{result}xf32>",
+                "%l: tensor<4x2xf32>, %m: tensor<2x2x2xf32>, %g: tensor<2xi64>", f"tensor<{result}xf32>")
+
+
+def index_select(dim, batch_dims, operand="3x4", index="2", result="3x2"):
+    return main(f"%r = \"stablehlo.torch_index_select\"(%o, %i) {{dim = {dim} : i64, batch_dims = {batch_dims} : i64}} : "
+                f"(tensor<{operand}xf32>, tensor<{index}xi32>) -> tensor<{result}xf32>\nreturn %r : tensor<{result}xf32>",
+                f"%o: tensor<{operand}xf32>, %i: tensor<{index}xi32>", f"tensor<{result}xf32>")
+
+
+PROGRAMS |= {
+    "a ragged contraction over a dimension that is not there": (ragged_dot(rhs=str(2**31)), "dimension numbers"),
+    "a ragged dimension that is not there": (ragged_dot(ragged="7"), "dimension numbers"),
+    "a dimension of groups that is summed over": (ragged_dot(group="1"), "dimension numbers"),
+    "a ragged contraction with too large a result": (ragged_dot(result="40x2"), "the result is"),
+    "an indexed dimension that is not there": (index_select(5, 0), "batch_dims <= dim"),
+    "batches of an index of another size": (index_select(1, 1), "expected the same size"),
+    "more of an index than there is": (index_select(1, 0, result="3x9"), "gather"),
+    "a size that a program computes otherwise than its result has": (
+        main("%s = stablehlo.constant dense<[3, 3]> : tensor<2xi64>\n"
+             "%d = stablehlo.dynamic_broadcast_in_dim %v, %s, dims = [1] : (tensor<3xf32>, tensor<2xi64>) -> tensor<?x?xf32>\n"
+             "%r = stablehlo.convert %d : (tensor<?x?xf32>) -> tensor<9x3xf32>\nreturn %r : tensor<9x3xf32>",
+             "%v: tensor<3xf32>", "tensor<9x3xf32>"), "the same shape"),
+}
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_refused(client, name):
     program, message = PROGRAMS[name]

@@ -1,12 +1,15 @@
 // What is more than elementwise in chlo: broadcasting forms, constants, top_k, ragged_dot.
+#include <initializer_list>
 #include <numeric>
 
 #include "compiler/dialect/chlo.h"
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/IR/Verifier.h"
 
 namespace isthmus {
 namespace {
@@ -161,6 +164,42 @@ Value groupMask(ArrayBuilder& b, Value sizes, int64_t places) {
   return b.make<shlo::AndOp>(after, before);
 }
 
+// Whether the dimensions of a list of lists exist, each once.
+bool areDimensionsOf(RankedTensorType type, std::initializer_list<llvm::ArrayRef<int64_t>> lists) {
+  llvm::SmallDenseSet<int64_t> seen;
+  for (llvm::ArrayRef<int64_t> list : lists) {
+    for (int64_t d : list) {
+      if (d < 0 || d >= type.getRank() || !seen.insert(d).second) return false;
+    }
+  }
+  return true;
+}
+
+// That the sizes of what is contracted and of the result agree is a rule of the contraction that it
+// becomes.
+LogicalResult checkRaggedDot(chlo::RaggedDotOp op) {
+  chlo::RaggedDotDimensionNumbersAttr numbers = op.getRaggedDotDimensionNumbers();
+  RankedTensorType lhs = tensorTypeOf(op.getLhs()), rhs = tensorTypeOf(op.getRhs());
+  RankedTensorType sizes = tensorTypeOf(op.getGroupSizes());
+  llvm::ArrayRef<int64_t> batch = numbers.getLhsBatchingDimensions();
+  if (!areDimensionsOf(lhs, {batch, numbers.getLhsContractingDimensions()}) ||
+      !areDimensionsOf(lhs, {numbers.getLhsRaggedDimensions()}) ||
+      !areDimensionsOf(rhs,
+                       {numbers.getRhsBatchingDimensions(), numbers.getRhsContractingDimensions(),
+                        numbers.getRhsGroupDimensions()})) {
+    return op.emitOpError("has dimension numbers that ")
+           << lhs << " and " << rhs << " do not have, or twice";
+  }
+  for (int64_t b = 0; b + 1 < sizes.getRank() && b < static_cast<int64_t>(batch.size()); ++b) {
+    if (sizes.getDimSize(b) != lhs.getDimSize(batch[b])) {
+      return op.emitOpError("has group sizes ")
+             << sizes << ", expected dimension " << b << " as large as dimension " << batch[b]
+             << " of " << lhs;
+    }
+  }
+  return mlir::success();
+}
+
 // A ragged contraction is an ordinary one of lhs spread over the groups, with zeros outside of each
 // group: over the groups too where rhs has a slice for each, and with a result for each where the
 // ragged dimension is summed over. A ragged batch dimension is a batch dimension.
@@ -172,21 +211,30 @@ LogicalResult legalizeRaggedDot(chlo::RaggedDotOp op, PatternRewriter& rewriter)
   if (!lhs || !rhs || !sizes || !type || numbers.getLhsRaggedDimensions().size() != 1) {
     return mlir::failure();
   }
+  if (mlir::failed(checkRaggedDot(op))) return mlir::failure();
   ArrayBuilder b(op, rewriter);
   int64_t ragged = numbers.getLhsRaggedDimensions()[0];
   Dims leftBatch(numbers.getLhsBatchingDimensions()),
       rightBatch(numbers.getRhsBatchingDimensions());
   Dims leftSum(numbers.getLhsContractingDimensions());
   Dims rightSum(numbers.getRhsContractingDimensions());
-  auto contract = [&](Value left) {
+  // Null if the contraction breaks its rules, which it then has reported.
+  auto contract = [&](Value left, RankedTensorType product) -> Value {
     auto dims = shlo::DotDimensionNumbersAttr::get(op.getContext(), leftBatch, rightBatch, leftSum,
                                                    rightSum);
-    return rewriter.replaceOpWithNewOp<shlo::DotGeneralOp>(
-        op, type, left, op.getRhs(), dims, mlir::ArrayAttr(), shlo::DotAlgorithmAttr());
+    auto dot = shlo::DotGeneralOp::create(rewriter, op.getLoc(), product, left, op.getRhs(), dims,
+                                          mlir::ArrayAttr(), shlo::DotAlgorithmAttr());
+    if (mlir::succeeded(mlir::verify(dot))) return dot;
+    rewriter.eraseOp(dot);
+    return {};
+  };
+  auto replaceBy = [&](Value result) {
+    if (!result) return mlir::failure();
+    rewriter.replaceOp(op, result);
+    return mlir::success();
   };
   if (llvm::is_contained(leftBatch, ragged)) {
-    contract(op.getLhs());
-    return mlir::success();
+    return replaceBy(contract(op.getLhs(), type));
   }
   bool isSummed = llvm::is_contained(leftSum, ragged);
   // Sizes are one for each group, or, with the batch dimensions before, for each group of a batch.
@@ -215,18 +263,16 @@ LogicalResult legalizeRaggedDot(chlo::RaggedDotOp op, PatternRewriter& rewriter)
   if (!isSummed) {
     leftSum.push_back(0);
     rightSum.push_back(numbers.getRhsGroupDimensions()[0]);
-    contract(masked);
-    return mlir::success();
+    return replaceBy(contract(masked, type));
   }
   // The groups are a free dimension of lhs: after the batch, where the result has them in front.
-  auto dims =
-      shlo::DotDimensionNumbersAttr::get(op.getContext(), leftBatch, rightBatch, leftSum, rightSum);
   Dims given(type.getShape());
   auto front = static_cast<int64_t>(leftBatch.size());
+  if (front >= type.getRank())
+    return op.emitOpError("has a result ") << type << " of too few dimensions";
   std::rotate(given.begin(), given.begin() + 1, given.begin() + 1 + front);
-  Value product =
-      shlo::DotGeneralOp::create(rewriter, op.getLoc(), type.clone(given), masked, op.getRhs(),
-                                 dims, mlir::ArrayAttr(), shlo::DotAlgorithmAttr());
+  Value product = contract(masked, type.clone(given));
+  if (!product) return mlir::failure();
   Dims order{front};
   for (int64_t d = 0; d < type.getRank(); ++d) {
     if (d != front) order.push_back(d);

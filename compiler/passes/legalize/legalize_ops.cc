@@ -33,7 +33,17 @@ struct LegalizeOpsPass : impl::LegalizeOpsPassBase<LegalizeOpsPass> {
     addArgExtremumPatterns(patterns);
     mlir::GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);
+    // Rules that find an operation wrong report it, each time that they are tried: the first report
+    // will do.
+    bool hasReported = false;
+    mlir::ScopedDiagnosticHandler handler(&getContext(), [&](mlir::Diagnostic& diagnostic) {
+      const bool isError = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+      const bool isKnown = isError && hasReported;
+      hasReported |= isError;
+      return mlir::success(isKnown);
+    });
     (void)mlir::applyPatternsGreedily(getOperation(), std::move(patterns), config);
+    if (hasReported) signalPassFailure();
   }
 };
 

@@ -1,8 +1,10 @@
 // Operations that are another operation with some arguments left out.
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
 #include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/Verifier.h"
 
 namespace isthmus {
 namespace {
@@ -79,6 +81,12 @@ LogicalResult legalizeTorchIndexSelect(shlo::TorchIndexSelectOp op, PatternRewri
   auto indexType = llvm::cast<RankedTensorType>(op.getIndex().getType());
   if (!operandType.hasStaticShape() || !indexType.hasStaticShape()) return mlir::failure();
   int64_t dim = op.getDim(), batches = op.getBatchDims();
+  if (batches < 0 || dim < batches || dim >= operandType.getRank() ||
+      batches > indexType.getRank()) {
+    return op.emitOpError("expects 0 <= batch_dims <= dim < ")
+           << operandType.getRank() << " and batch_dims <= " << indexType.getRank()
+           << ", got batch_dims = " << batches << " and dim = " << dim;
+  }
   Dims offsets, sizes, collapsed{dim}, operandBatches, indexBatches;
   for (int64_t d = 0; d < batches; ++d) {
     operandBatches.push_back(d);
@@ -95,8 +103,14 @@ LogicalResult legalizeTorchIndexSelect(shlo::TorchIndexSelectOp op, PatternRewri
   auto numbers =
       shlo::GatherDimensionNumbersAttr::get(op.getContext(), offsets, collapsed, operandBatches,
                                             indexBatches, Dims{dim}, indexType.getRank());
-  rewriter.replaceOpWithNewOp<shlo::GatherOp>(op, op.getType(), op.getOperand(), op.getIndex(),
-                                              numbers, sizes, /*indices_are_sorted=*/false);
+  auto gather = shlo::GatherOp::create(rewriter, op.getLoc(), op.getType(), op.getOperand(),
+                                       op.getIndex(), numbers, sizes, /*indices_are_sorted=*/false);
+  // Its rules are those of the sizes and of the result.
+  if (mlir::failed(mlir::verify(gather))) {
+    rewriter.eraseOp(gather);
+    return mlir::failure();
+  }
+  rewriter.replaceOp(op, gather);
   return mlir::success();
 }
 

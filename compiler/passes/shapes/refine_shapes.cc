@@ -1,6 +1,7 @@
 // The refine-shapes pass: shapes that a program computes from constants become types.
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/rules/rules.h"
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/shapes/contraction_shapes.h"
@@ -10,6 +11,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 
@@ -331,7 +333,25 @@ struct RefineShapesPass : impl::RefineShapesPassBase<RefineShapesPass> {
       mlir::Operation* result = function.getBody().front().getTerminator();
       function.setType(mlir::FunctionType::get(&getContext(), function.getArgumentTypes(),
                                                result->getOperandTypes()));
+      if (!isValid(function)) return signalPassFailure();
     }
+  }
+
+  // What the program says of sizes that it computes may be wrong, which only shows now. Of
+  // quantized types the pass legalize-quantized says more.
+  static bool isValid(mlir::func::FuncOp function) {
+    auto isQuantized = [](mlir::Type type) {
+      return shlo::isQuantized(mlir::getElementTypeOrSelf(type));
+    };
+    return !function
+                .walk([&](mlir::Operation* op) {
+                  if (llvm::any_of(op->getOperandTypes(), isQuantized) ||
+                      llvm::any_of(op->getResultTypes(), isQuantized)) {
+                    return mlir::WalkResult::advance();
+                  }
+                  return mlir::WalkResult(mlir::verify(op, /*verifyRecursively=*/false));
+                })
+                .wasInterrupted();
   }
 
   // The shapes that the caller gives become the arguments' types.
