@@ -169,11 +169,11 @@ bool MemoryPlan::isOnlyOfRound(mlir::Operation* terminator, unsigned carried,
 std::vector<Move> MemoryPlan::movesAt(mlir::Operation* terminator) const {
   mlir::Operation* parent = terminator->getParentOp();
   std::vector<Move> moves;
-  std::map<Location::Place, int> uses;
-  for (mlir::Value operand : terminator->getOperands()) ++uses[locate(operand).place()];
   switch (roleOf(parent)) {
-    case OpRole::kWhile:
+    case OpRole::kWhile: {
       if (terminator->getParentRegion() != &parent->getRegion(kBodyRegion)) return {};
+      std::map<Location::Place, int> uses;
+      for (mlir::Value operand : terminator->getOperands()) ++uses[locate(operand).place()];
       for (unsigned i = 0; i < terminator->getNumOperands(); ++i) {
         if (liveness_.isPassedThrough(parent, i)) continue;
         moves.push_back({.to = locate(parent->getResult(i)),
@@ -181,6 +181,7 @@ std::vector<Move> MemoryPlan::movesAt(mlir::Operation* terminator) const {
                          .isLast = isOnlyOfRound(terminator, i, uses)});
       }
       break;
+    }
     case OpRole::kBranch:
       for (unsigned i = 0; i < terminator->getNumOperands(); ++i) {
         moves.push_back({locate(parent->getResult(i)), locate(terminator->getOperand(i))});

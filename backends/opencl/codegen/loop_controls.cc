@@ -1,5 +1,7 @@
 #include "backends/opencl/codegen/loop_controls.h"
 
+#include <algorithm>
+
 #include "compiler/codegen/module/analyses.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"

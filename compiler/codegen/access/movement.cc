@@ -17,8 +17,9 @@ Val Evaluator::constantOf(mlir::Attribute element, const ElementKind& kind) {
     }
     llvm::APFloat value = mlir::cast<mlir::FloatAttr>(attribute).getValue();
     // LLVM converts the NaN of a type without significands to the bits of an infinity.
-    if (value.isNaN() && &value.getSemantics() == &llvm::APFloat::Float8E8M0FNU())
+    if (value.isNaN() && &value.getSemantics() == &llvm::APFloat::Float8E8M0FNU()) {
       return llvm::ConstantFP::getNaN(type);
+    }
     bool inexact = false;
     value.convert(type->getFltSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
     return llvm::ConstantFP::get(type, value);

@@ -13,6 +13,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/StructuralHash.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Transforms/Utils/FunctionComparator.h"
 
 namespace isthmus::codegen {
@@ -98,7 +99,7 @@ StatusOr<KernelModule::Code> KernelModule::add(ir::FusionOp fusion) {
     code.stages.push_back({static_cast<int>(kernels_.size()), stage.copiesFrom, stage.copiesTo,
                            stage.nsPerTile * static_cast<double>(stage.tiles)});
     kernels_.push_back({name,
-                        {(stage.tiles + share - 1) / share, 1, 1},
+                        {llvm::divideCeilSigned(stage.tiles, share), 1, 1},
                         stage.groupThreads,
                         isCpu,
                         describeFusion(fusion)});

@@ -5,6 +5,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/IndVarSimplify.h"
 #include "llvm/Transforms/Scalar/InferAddressSpaces.h"
@@ -118,7 +119,7 @@ Status makeWorkItemKernel(llvm::Module& module, const std::string& tileKernel, u
   llvm::BasicBlock* exit = llvm::BasicBlock::Create(context, "exit", kernel);
   llvm::IRBuilder<> b(entry);
   llvm::Value* table = makeParameterTable(b, *kernel, buffers);
-  const int64_t items = (tiles + share - 1) / share;
+  const int64_t items = llvm::divideCeilSigned(tiles, share);
   llvm::Value* index = isForGroup ? form.groupIndex(b) : form.indices(b, {items, 1, 1})[0];
   // No group is beyond the last, so that none has barriers below a condition: PoCL 3.1 writes
   // wherever the stack points to where they are below one that all threads agree on.

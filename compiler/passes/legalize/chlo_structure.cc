@@ -268,8 +268,9 @@ LogicalResult legalizeRaggedDot(chlo::RaggedDotOp op, PatternRewriter& rewriter)
   // The groups are a free dimension of lhs: after the batch, where the result has them in front.
   Dims given(type.getShape());
   auto front = static_cast<int64_t>(leftBatch.size());
-  if (front >= type.getRank())
+  if (front >= type.getRank()) {
     return op.emitOpError("has a result ") << type << " of too few dimensions";
+  }
   std::rotate(given.begin(), given.begin() + 1, given.begin() + 1 + front);
   Value product = contract(masked, type.clone(given));
   if (!product) return mlir::failure();
