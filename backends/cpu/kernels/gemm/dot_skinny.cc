@@ -27,6 +27,7 @@ struct Matrices {
   bool swapped;  // a is the rhs of the operation, and c its result transposed
   // Elements that may be read from these pointers on: what lies there may be of other items.
   int64_t aReadable, bReadable;
+  bool isOnly;  // there is one item: what is copied of it, is so once for all threads
 };
 
 struct Strides {
@@ -69,12 +70,13 @@ Matrices itemOf(const DotProblem& p) {
           1,
           false,
           extent.lhs,
-          extent.rhs};
+          extent.rhs,
+          p.batches == 1};
 }
 
 Matrices transposed(const Matrices& x) {
-  return {x.n,    x.m, x.k,    x.b,    x.bCol,     x.bStep,     x.a,        x.aStep,
-          x.aRow, x.c, x.cCol, x.cRow, !x.swapped, x.bReadable, x.aReadable};
+  return {x.n,    x.m, x.k,    x.b,    x.bCol,     x.bStep,     x.a,         x.aStep,
+          x.aRow, x.c, x.cCol, x.cRow, !x.swapped, x.bReadable, x.aReadable, x.isOnly};
 }
 
 // Of a second-level cache, the part for a left operand that each strip of columns reads again.
@@ -84,10 +86,13 @@ constexpr int64_t kRereadParts = 4;
 constexpr int kTallTileRows = 12;
 // Room for packed columns, on the stack.
 constexpr int64_t kStackBytes = 16 << 10;
-// Of rows whose terms lie apart, gathered on the stack to be multiplied with long rows where they
-// lie: they stay near beside those.
-constexpr int64_t kMaxGatheredRows = 8;
-constexpr int64_t kGatheredBytes = 64 << 10;
+// Of rows whose terms lie apart, gathered to be multiplied with long rows where they lie: they stay
+// near beside those.
+constexpr int64_t kMaxGatheredRows = 16;
+// Room for a narrow operand that is gathered or padded, on the stack: for each of several items.
+constexpr int64_t kNarrowBytes = 64 << 10;
+// Of vectors, for each result: what adding the lanes of its sums costs.
+constexpr double kLaneSumOperations = 4;
 // Long rows that meet all gathered ones before the next are read.
 constexpr int64_t kLongRowsAtOnce = 8;
 // Long rows that are read side by side, and how many steps of them before other columns' turn.
@@ -112,11 +117,61 @@ bool isRightNear(const GemmKernels& kernels, const Matrices& x) {
   return x.bCol == 1 && x.k * x.bStep * kernels.elementBytes <= kStripBytes;
 }
 
+// Of an operand beside which rows pass through a second-level cache.
+int64_t nearOperandBytes() { return nearCacheBytes() / 2; }
+
+// Whether a narrow operand of so many elements may be copied: once for all threads, or on the stack
+// for each of several items.
+bool isRoomForNarrow(const GemmKernels& kernels, const Matrices& x, int64_t elements) {
+  return elements * kernels.elementBytes <= (x.isOnly ? nearOperandBytes() : kNarrowBytes);
+}
+
 // Whether a few rows whose terms lie apart may be gathered and multiplied with rows that lie as
 // they should.
 bool gathersRows(const GemmKernels& kernels, const Matrices& x) {
   return x.bStep == 1 && x.k >= kernels.vectorLanes && x.m <= kMaxGatheredRows &&
-         x.m * x.k * kernels.elementBytes <= kGatheredBytes;
+         isRoomForNarrow(kernels, x, x.m * x.k);
+}
+
+// Whole vectors of the columns.
+int64_t paddedColumns(const GemmKernels& kernels, const Matrices& x) {
+  return (x.n + kernels.vectorLanes - 1) / kernels.vectorLanes * kernels.vectorLanes;
+}
+
+// Whether few columns must be copied before rows meet whole vectors of them.
+bool padsColumns(const GemmKernels& kernels, const Matrices& x) {
+  return x.bCol != 1 || x.n % kernels.vectorLanes != 0;
+}
+
+// Whether rows may meet all columns where the rows lie.
+bool hasFewColumns(const GemmKernels& kernels, const Matrices& x) {
+  return x.aStep == 1 && x.cCol == 1 && x.n <= 2 * kernels.nr &&
+         (padsColumns(kernels, x) ? isRoomForNarrow(kernels, x, x.k * paddedColumns(kernels, x))
+                                  : isRightNear(kernels, x));
+}
+
+// Whether results of few columns cost less as sums along the terms, whose lanes are added in the
+// end, than as sums along the columns, of which the last vector is not full.
+bool isCheaperAsDotProducts(const GemmKernels& kernels, const Matrices& x) {
+  const auto terms = static_cast<double>(x.k), lanes = static_cast<double>(kernels.vectorLanes);
+  const auto padded = static_cast<double>(paddedColumns(kernels, x));
+  return terms / lanes + kLaneSumOperations < terms * padded / lanes / static_cast<double>(x.n);
+}
+
+// Whether tiles of a product can be stored transposed.
+bool storesTransposed(const GemmKernels& kernels, const Matrices& x) {
+  return x.m * kernels.nr * kernels.elementBytes <= kStackBytes;
+}
+
+// Whether few rows of a product whose result is transposed should meet the columns where these lie.
+bool suitsTransposed(const GemmKernels& kernels, const Matrices& x) {
+  return x.bCol == 1 && x.m <= 2 * kernels.mr && x.n >= kernels.vectorLanes &&
+         storesTransposed(kernels, x);
+}
+
+// Whether few columns and rows whose terms lie side by side are multiplied along the terms.
+bool isNarrowDot(const GemmKernels& kernels, const Matrices& x) {
+  return x.n <= kMaxGatheredRows && x.n <= x.m && isCheaperAsDotProducts(kernels, x);
 }
 
 // What suits the shape; may swap the operands (which transposes the result).
@@ -132,10 +187,13 @@ DotForm chooseForm(const GemmKernels& kernels, int64_t l2Bytes, const Refusals& 
   refusals.add("row_times_matrix", x.m > 1                     ? "several rows and columns"
                                    : x.n < kernels.vectorLanes ? "few columns"
                                                                : "columns lie apart");
-  bool bothContiguous = x.bStep == 1 && x.aStep == 1 && x.k >= kernels.vectorLanes;
-  if (bothContiguous && x.m <= kMaxDotRows) return DotForm::kDotProducts;
-  if (bothContiguous && x.n <= kMaxDotRows) {
-    x = transposed(x);
+  const bool bothContiguous = x.bStep == 1 && x.aStep == 1 && x.k >= kernels.vectorLanes;
+  const Matrices other = transposed(x);
+  if (bothContiguous && (x.m <= kMaxDotRows || isNarrowDot(kernels, other))) {
+    return DotForm::kDotProducts;
+  }
+  if (bothContiguous && (x.n <= kMaxDotRows || isNarrowDot(kernels, x))) {
+    x = other;
     return DotForm::kDotProducts;
   }
   if (x.m == 1 && gathersRows(kernels, x)) return DotForm::kDotProducts;
@@ -148,22 +206,32 @@ DotForm chooseForm(const GemmKernels& kernels, int64_t l2Bytes, const Refusals& 
   // In place: few tiles of rows, or operands that stay near.
   const bool tiny = x.m * x.k * bytes <= kTinyBytes && x.k * x.n * bytes <= kTinyBytes;
   if (tiny) return DotForm::kDirect;
-  if (x.bCol != 1 || (x.aStep != 1 && x.aRow != 1)) {
-    return refusals.add(kInPlace, "operands lie apart"), DotForm::kBlocked;
+  const bool few = areFewRows(kernels, x.m, x.bStep);
+  const bool isLeftALine = x.aStep == 1 || x.aRow == 1;
+  if (x.bCol == 1 && isLeftALine && x.k <= kFewSteps && x.m > kernels.mr) {
+    return DotForm::kRowByRow;
   }
-  if (x.k <= kFewSteps && x.m > kernels.mr) return DotForm::kRowByRow;
-  refusals.add("row_by_row", x.k <= kFewSteps ? "few rows" : "many terms");
-  // Columns that fill no vector.
-  if (x.n % kernels.vectorLanes != 0 && gathersRows(kernels, transposed(x))) {
-    x = transposed(x);
+  refusals.add("row_by_row", x.bCol != 1 || !isLeftALine ? "operands lie apart"
+                             : x.k <= kFewSteps          ? "few rows"
+                                                         : "many terms");
+  // Columns that fill no vector: where rows are few, only so few of them repay gathering.
+  if ((!few || x.n <= kernels.vectorLanes / 2) && gathersRows(kernels, other) &&
+      isCheaperAsDotProducts(kernels, x)) {
+    x = other;
     return DotForm::kDotProducts;
   }
-  const bool few = areFewRows(kernels, x.m, x.bStep);
-  const bool isNarrow = x.n <= 2 * kernels.nr && x.n % kernels.vectorLanes == 0;
-  if (!few && isNarrow && isRightNear(kernels, x) && x.aStep == 1) return DotForm::kFewColumns;
-  refusals.add("few_columns", few         ? "few rows"
-                              : !isNarrow ? "many columns, or no whole vectors"
-                                          : "the right operand is not near");
+  if (!few && hasFewColumns(kernels, x)) return DotForm::kFewColumns;
+  if (!few && padsColumns(kernels, x) && suitsTransposed(kernels, other)) {
+    x = other;
+    return DotForm::kDirect;
+  }
+  refusals.add("few_columns", few                    ? "few rows"
+                              : x.n > 2 * kernels.nr ? "many columns"
+                              : x.aStep != 1         ? "terms lie apart"
+                                                     : "the right operand is not near");
+  if (x.bCol != 1 || !isLeftALine) {
+    return refusals.add(kInPlace, "operands lie apart"), DotForm::kBlocked;
+  }
   // Tall tiles read a near right operand so seldom that packing it costs more.
   const bool near = x.m * x.k * bytes <= l2Bytes / kRereadParts ||
                     (kernels.mr >= kTallTileRows && isRightNear(kernels, x));
@@ -216,7 +284,7 @@ void copyRows(const GemmKernels& kernels, const Matrices& x, int64_t k, int64_t 
 bool isTiny(const GemmKernels& kernels, const Matrices& x) {
   const int64_t bytes = kernels.elementBytes;
   return x.m * x.k * bytes <= kTinyBytes && x.k * x.n * bytes <= kTinyBytes && x.bCol == 1 &&
-         x.k * x.bStep * bytes <= kStripBytes && wholeColumns(kernels, x.n) == x.n &&
+         x.cCol == 1 && x.k * x.bStep * bytes <= kStripBytes && wholeColumns(kernels, x.n) == x.n &&
          !rowsShareSets(kernels, x);
 }
 
@@ -237,6 +305,26 @@ void runTiny(const GemmKernels& kernels, const Matrices& x, int64_t begin, int64
                       x.c + (row * x.cRow + column) * bytes, x.cRow, rows,
                       static_cast<int>(std::min<int64_t>(nr, end - column)), false);
     }
+  }
+}
+
+// Element (row, i) of the left operand to to[row * rowStride + i * step].
+template <typename Bits>
+void copyElements(const Matrices& x, Bits* to, int64_t rowStride, int64_t step) {
+  const auto* from = reinterpret_cast<const Bits*>(x.a);
+  for (int64_t row = 0; row < x.m; ++row) {
+    for (int64_t i = 0; i < x.k; ++i) {
+      to[row * rowStride + i * step] = from[row * x.aRow + i * x.aStep];
+    }
+  }
+}
+
+void copyElements(const GemmKernels& kernels, const Matrices& x, char* to, int64_t rowStride,
+                  int64_t step) {
+  if (kernels.elementBytes == sizeof(uint32_t)) {
+    copyElements(x, reinterpret_cast<uint32_t*>(to), rowStride, step);
+  } else {
+    copyElements(x, reinterpret_cast<uint64_t*>(to), rowStride, step);
   }
 }
 
@@ -326,6 +414,28 @@ void runDirect(RunServices& services, const GemmKernels& kernels, ElementType ty
   }
 }
 
+// The same where columns of the result lie as its rows should: some of them at a time are stored
+// transposed.
+void runDirectTransposed(RunServices& services, const GemmKernels& kernels, ElementType type,
+                         const Matrices& x, int64_t begin, int64_t end) {
+  const int64_t bytes = kernels.elementBytes;
+  alignas(64) char sums[kStackBytes];
+  const int64_t atOnce = kStackBytes / (x.m * bytes) / kernels.nr * kernels.nr;
+  for (int64_t column = begin; column < end; column += atOnce) {
+    Matrices part = x;
+    part.n = std::min(atOnce, end - column);
+    part.b += column * x.bCol * bytes;
+    part.bReadable -= column * x.bCol;
+    part.c = sums;
+    part.cRow = part.n;
+    part.cCol = 1;
+    runDirect(services, kernels, type, part, 0, part.n);
+    Matrices stored = part;
+    stored.a = sums, stored.m = part.n, stored.k = x.m, stored.aRow = 1, stored.aStep = part.n;
+    copyElements(kernels, stored, x.c + column * x.cCol * bytes, x.cCol, x.cRow);
+  }
+}
+
 // The same for few steps, some rows after the other, so that the result is written as it lies.
 void runRowByRow(RunServices& services, const GemmKernels& kernels, ElementType type,
                  const Matrices& x, int64_t begin, int64_t end) {
@@ -385,9 +495,6 @@ void runRowByRow(RunServices& services, const GemmKernels& kernels, ElementType 
   }
 }
 
-// Of an operand beside which rows pass through a second-level cache.
-int64_t nearOperandBytes() { return nearCacheBytes() / 2; }
-
 // All of an item with few columns and long rows: few rows at a time, in place, so that the
 // processor foresees each row. Rows that are read again for other columns go a piece of the steps
 // after the other, for rows that lie a power of two apart push each other out of a cache of eight
@@ -423,31 +530,42 @@ void runFewRows(const GemmKernels& kernels, const Matrices& x) {
   }
 }
 
-template <typename Bits>
-void gatherRowsAs(const Matrices& x, Bits* to) {
-  const auto* from = reinterpret_cast<const Bits*>(x.a);
-  for (int64_t row = 0; row < x.m; ++row) {
-    for (int64_t i = 0; i < x.k; ++i) to[row * x.k + i] = from[row * x.aRow + i * x.aStep];
-  }
-}
-
 // Copies the left operand to `to`, so that the terms of its rows lie side by side.
 void gatherRows(const GemmKernels& kernels, Matrices& x, char* to) {
-  if (kernels.elementBytes == sizeof(uint32_t)) {
-    gatherRowsAs(x, reinterpret_cast<uint32_t*>(to));
-  } else {
-    gatherRowsAs(x, reinterpret_cast<uint64_t*>(to));
-  }
+  copyElements(kernels, x, to, x.k, 1);
   x.a = to;
   x.aRow = x.k;
   x.aStep = 1;
 }
 
-// Columns [begin, end) of an item whose columns are rows in memory; rows that are not are gathered.
-void runDotProducts(const GemmKernels& kernels, Matrices x, int64_t begin, int64_t end) {
+// Copies the right operand to `to`, so that its columns are whole vectors.
+void padColumns(const GemmKernels& kernels, Matrices& x, char* to) {
+  const int64_t columns = paddedColumns(kernels, x);
+  std::memset(to, 0, static_cast<size_t>(x.k * columns * kernels.elementBytes));
+  copyElements(kernels, transposed(x), to, 1, columns);
+  x.b = to;
+  x.bStep = columns;
+  x.bCol = 1;
+}
+
+// Of a form that wants a narrow operand other than it lies: how many elements it has then. 0 if it
+// wants none, or the operand lies so.
+int64_t narrowElements(const GemmKernels& kernels, DotForm form, const Matrices& x) {
+  if (form == DotForm::kDotProducts && x.aStep != 1) return x.m * x.k;
+  if (form == DotForm::kFewColumns && padsColumns(kernels, x)) {
+    return x.k * paddedColumns(kernels, x);
+  }
+  return 0;
+}
+
+void copyNarrow(const GemmKernels& kernels, DotForm form, Matrices& x, char* to) {
+  if (form == DotForm::kDotProducts) return gatherRows(kernels, x, to);
+  padColumns(kernels, x, to);
+}
+
+// Columns [begin, end) of an item whose rows and columns are rows in memory.
+void runDotProducts(const GemmKernels& kernels, const Matrices& x, int64_t begin, int64_t end) {
   const int64_t bytes = kernels.elementBytes;
-  alignas(64) char gathered[kGatheredBytes];
-  if (x.aStep != 1) gatherRows(kernels, x, gathered);
   const int64_t atOnce = x.m > kMaxDotRows ? kLongRowsAtOnce : end - begin;
   for (int64_t column = begin; column < end; column += atOnce) {
     const int64_t columns = std::min(atOnce, end - column);
@@ -460,8 +578,8 @@ void runDotProducts(const GemmKernels& kernels, Matrices x, int64_t begin, int64
   }
 }
 
-void runColumns(RunServices& services, const GemmKernels& kernels, ElementType type, DotForm form,
-                const Matrices& x, int64_t begin, int64_t end) {
+void runForm(RunServices& services, const GemmKernels& kernels, ElementType type, DotForm form,
+             const Matrices& x, int64_t begin, int64_t end) {
   const int64_t bytes = kernels.elementBytes;
   switch (form) {
     case DotForm::kRowTimesMatrix:
@@ -470,7 +588,8 @@ void runColumns(RunServices& services, const GemmKernels& kernels, ElementType t
     case DotForm::kDotProducts:
       return runDotProducts(kernels, x, begin, end);
     case DotForm::kDirect:
-      return runDirect(services, kernels, type, x, begin, end);
+      return x.cCol == 1 ? runDirect(services, kernels, type, x, begin, end)
+                         : runDirectTransposed(services, kernels, type, x, begin, end);
     case DotForm::kRowByRow:
       return runRowByRow(services, kernels, type, x, begin, end);
     case DotForm::kFewColumns:
@@ -479,6 +598,17 @@ void runColumns(RunServices& services, const GemmKernels& kernels, ElementType t
     case DotForm::kBlocked:
       return;
   }
+}
+
+void runColumns(RunServices& services, const GemmKernels& kernels, ElementType type, DotForm form,
+                const Matrices& x, int64_t begin, int64_t end) {
+  if (x.isOnly || narrowElements(kernels, form, x) == 0) {
+    return runForm(services, kernels, type, form, x, begin, end);
+  }
+  alignas(64) char narrow[kNarrowBytes];
+  Matrices copied = x;
+  copyNarrow(kernels, form, copied, narrow);
+  runForm(services, kernels, type, form, copied, begin, end);
 }
 
 struct Job {
@@ -632,21 +762,20 @@ const char* skinnyFormRefusal(const DotProblem& p, DotForm form, bool isSwapped,
     case DotForm::kDotProducts: {
       if (x.k < kernels.vectorLanes) return "few terms";
       if (x.aStep != 1 && gathersRows(kernels, x)) return nullptr;
-      if (x.m > kMaxDotRows) return "many rows";
+      if (x.m > kMaxGatheredRows) return "many rows";
       return x.bStep == 1 && x.aStep == 1 ? nullptr : "terms lie apart";
     }
     case DotForm::kDirect:
-      return x.cCol == 1 ? nullptr : kTransposed;
+      return x.cCol == 1 || storesTransposed(kernels, x) ? nullptr : kTransposed;
     case DotForm::kRowByRow:
       if (x.cCol != 1) return kTransposed;
       if (x.k > kFewSteps) return "many terms";
       return x.bCol == 1 && isLeftALine ? nullptr : kApart;
     case DotForm::kFewColumns:
       if (x.cCol != 1) return kTransposed;
-      if (x.n > 2 * kernels.nr || x.n % kernels.vectorLanes != 0) {
-        return "many columns, or no whole vectors";
-      }
-      return x.bCol == 1 && x.aStep == 1 ? nullptr : kApart;
+      if (x.n > 2 * kernels.nr) return "many columns";
+      if (x.aStep != 1) return kApart;
+      return hasFewColumns(kernels, x) ? nullptr : "the right operand is not near";
     case DotForm::kUndecided:
     case DotForm::kBlocked:
       break;
@@ -672,10 +801,11 @@ bool runSkinnyDot(RunServices& services, const DotProblem& problem, const DotCho
   }
 
   // Once for all threads, where they share an item.
-  std::optional<Scratch<char>> gathered;
-  if (form == DotForm::kDotProducts && item.aStep != 1 && p.batches == 1) {
-    gathered.emplace(services, item.m * item.k * kernels.elementBytes);
-    if (*gathered) gatherRows(kernels, item, gathered->data());
+  std::optional<Scratch<char>> narrow;
+  if (const int64_t elements = narrowElements(kernels, form, item); elements != 0 && item.isOnly) {
+    narrow.emplace(services, elements * kernels.elementBytes);
+    if (!*narrow) return false;
+    copyNarrow(kernels, form, item, narrow->data());
   }
   const bool tiny = form == DotForm::kDirect && isTiny(kernels, item);
   Job job{services, kernels, p, type, form, item, 1, 1, item.n, tiny};

@@ -316,17 +316,40 @@ TEST_P(DotTest, FewColumnsOfLongRows) {
   }
 }
 
-// Columns that fill no vector are gathered: once where threads share them, in each task where items
-// differ.
+// Columns that fill no vector are gathered or padded: once where threads share them, in each task
+// where items differ. With the terms of either operand side by side, and apart.
 TEST_P(DotTest, FewColumnsThatFillNoVector) {
   std::mt19937 rng(17);
   for (ElementType type : {ElementType::kF32, ElementType::kF64}) {
-    for (int64_t columns : {2, 3, 5, 7}) {
-      for (int64_t depth : {70, 515, 1100}) {
-        Case c = matmul(203, columns, depth, type);
+    for (int64_t columns : {2, 5, 10, 13, 24}) {
+      for (int64_t depth : {70, 260}) {
+        Case c = matmul(101, columns, depth, type);
         checkCase(c, rng, columns % 2 == 0 ? 1 : 3);
-        c = {type, type, type, {9, 70, depth}, {9, depth, columns}, {0}, {0}, {2}, {1}};
+        c.rhsDims = {columns, depth}, c.rhsContracting = {1};
         checkCase(c, rng, columns % 2 == 0 ? 3 : 1);
+        c.lhsDims = {depth, 101}, c.lhsContracting = {0};
+        checkCase(c, rng, columns % 2 == 0 ? 1 : 3);
+        c = {type, type, type, {5, 70, depth}, {5, depth, columns}, {0}, {0}, {2}, {1}};
+        checkCase(c, rng, columns % 2 == 0 ? 3 : 1);
+        c = {type, type, type, {5, depth, 90}, {5, depth, columns}, {0}, {0}, {1}, {1}};
+        checkCase(c, rng, columns % 2 == 0 ? 1 : 3);
+      }
+    }
+  }
+}
+
+// The other way round: few rows, whose terms lie side by side or apart.
+TEST_P(DotTest, FewRowsOfManyColumns) {
+  std::mt19937 rng(19);
+  for (ElementType type : {ElementType::kF32, ElementType::kF64}) {
+    for (int64_t rows : {3, 5, 10, 16, 17}) {
+      for (int64_t depth : {70, 260}) {
+        Case c = matmul(rows, 101, depth, type);
+        checkCase(c, rng, rows % 2 == 0 ? 1 : 3);
+        c.rhsDims = {101, depth}, c.rhsContracting = {1};
+        checkCase(c, rng, rows % 2 == 0 ? 3 : 1);
+        c.lhsDims = {depth, rows}, c.lhsContracting = {0};
+        checkCase(c, rng, rows % 2 == 0 ? 1 : 3);
       }
     }
   }
@@ -755,12 +778,13 @@ TEST(DotDescriptorTest, FormsSuitTheShape) {
   EXPECT_EQ(formOf(f32, {5000, 16}, {16, 500}, 0, &reason), "row_by_row");
   EXPECT_EQ(formOf(f32, {1000, 1000}, {1000, 16}, 0, &reason), "few_columns");
   EXPECT_EQ(formOf(f32, {1000, 1000}, {1000, 3}, 0, &reason), "dot_products, swapped");
+  EXPECT_EQ(formOf(f32, {1000, 1000}, {3, 1000}, 1, &reason), "dot_products, swapped");
+  EXPECT_EQ(formOf(f32, {1000, 100}, {100, 29}, 0, &reason), "few_columns");
   EXPECT_EQ(formOf(f32, {1000, 1000}, {1000, 1000}, 0, &reason), "blocked");
   EXPECT_EQ(
       reason,
       "row_times_matrix: several rows and columns; dot_products: terms lie apart; row_by_row: "
-      "many terms; few_columns: many columns, or no whole vectors; direct: many rows, and no "
-      "operand that stays near");
+      "many terms; few_columns: many columns; direct: many rows, and no operand that stays near");
   EXPECT_EQ(formOf(ElementType::kBF16, {100}, {100, 300}, 0, &reason), "blocked");
   EXPECT_EQ(reason, "in place: not all of f32, or of f64");
 }

@@ -2,6 +2,7 @@
 // every instruction set share.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "backends/cpu/kernels/gemm/gemm_kernels.h"
@@ -25,6 +26,11 @@ struct MultiplyAdd {
     return sum + a * b;
   }
 };
+
+// Of fewer than `elements`, the first piece that copyPieces copies.
+constexpr int firstPiece(int elements) {
+  return static_cast<int>(std::bit_floor(static_cast<unsigned>(elements - 1)));
+}
 
 // Copies `count` < 2 * `piece` elements in pieces of powers of two.
 template <int piece, typename T>
@@ -56,13 +62,13 @@ inline __attribute__((always_inline)) void storeTile(const Vec<T> (&sum)[rows][v
 #pragma clang loop unroll(full)
   for (int r = 0; r < rows; ++r) {
     T* p = c + r * ldc;
-    if (accumulate) copyPieces<vectors * lanes / 2>(edge, p, cols);
+    if (accumulate) copyPieces<firstPiece(vectors * lanes)>(edge, p, cols);
 #pragma clang loop unroll(full)
     for (int v = 0; v < vectors; ++v) {
       T* at = edge + v * lanes;
       store(at, accumulate ? load(at) + sum[r][v] : sum[r][v]);
     }
-    copyPieces<vectors * lanes / 2>(p, edge, cols);
+    copyPieces<firstPiece(vectors * lanes)>(p, edge, cols);
   }
 }
 
@@ -76,7 +82,7 @@ inline __attribute__((always_inline)) void loadTile(Vec<T> (&sum)[rows][vectors]
   for (int r = 0; r < rows; ++r) {
     const T* p = c + r * ldc;
     if (cols < vectors * lanes) {
-      copyPieces<vectors * lanes / 2>(edge, p, cols);
+      copyPieces<firstPiece(vectors * lanes)>(edge, p, cols);
       p = edge;
     }
 #pragma clang loop unroll(full)
