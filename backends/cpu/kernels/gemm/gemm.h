@@ -64,7 +64,7 @@ class GemmJob {
 // Needs m, n >= 1; k may be 0. Fails only for want of scratch memory (returns false).
 bool runGemm(RunServices& services, const GemmJob& job);
 
-// Whether so many multiply-adds are worth waking other threads.
-inline bool worthThreads(double multiplyAdds) { return multiplyAdds >= 2.5e6; }
+// Whether so many multiply-adds, some 10 us of one thread, are worth waking others.
+inline bool worthThreads(double multiplyAdds) { return multiplyAdds >= 4e5; }
 
 }  // namespace isthmus::cpu
