@@ -12,6 +12,7 @@
 #include "compiler/pipeline/custom_partitioning.h"
 #include "compiler/schedule/attention/fuse_attention.h"
 #include "compiler/schedule/fuse_epilogues.h"
+#include "compiler/schedule/passes.h"
 #include "compiler/schedule/schedule_pass.h"
 #include "compiler/target/error_handlers.h"
 #include "isthmus/log.h"
@@ -89,6 +90,7 @@ constexpr Stage kStages[] = {
        }
        if (options.simplify && options.fusion.merge &&
            options.fusion.target.device == DeviceKind::kCpu) {
+         passes.addPass(createMultiplyConvolutionsPass());
          passes.addPass(createSumVectorProductsPass(options.fusion.target));
        }
        // Functions and libraries skip those zeros by themselves.

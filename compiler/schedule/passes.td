@@ -23,6 +23,23 @@ def FuseAttentionPass : Pass<"fuse-attention", "mlir::ModuleOp"> {
   let dependentDialects = ["::isthmus::ir::IsthmusDialect"];
 }
 
+def MultiplyConvolutionsPass : Pass<"multiply-convolutions", "mlir::ModuleOp"> {
+  let summary = "Convolutions that are products of matrices become those (CPUs).";
+  let description = [{
+    Before:
+    ```mlir
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} : (tensor<8x56x56x64xf32>, tensor<1x1x64x256xf32>) -> …
+    ```
+    After:
+    ```mlir
+    %1 = stablehlo.reshape %w : (tensor<1x1x64x256xf32>) -> tensor<64x256xf32>
+    %0 = stablehlo.dot_general %x, %1, contracting_dims = [3] x [0] : …
+    ```
+    The same of gradients by the kernel, whose windows are the whole images.
+  }];
+
+}
+
 def FuseEpiloguesPass : Pass<"fuse-epilogues", "mlir::ModuleOp"> {
   let summary = "Puts elementwise work on a product's elements into the product's kernel.";
   let description = [{

@@ -30,7 +30,7 @@ CASES = {
     "small_images": (CONVOLUTION.format(numbers=IMAGES, groups=1), (3, 4, 4, 8), (2, 2, 8, 16), (3, 3, 3, 16),
                      "convolve(a, b)", "product", {"windows", "product", "undecided"}),
     "pixels": (CONVOLUTION.format(numbers=IMAGES, groups=1), (2, 5, 6, 8), (1, 1, 8, 16), (2, 5, 6, 16),
-               "convolve(a, b)", None, {"windows", "product", "undecided"}),
+               "convolve(a, b)", None, {"blocked", "direct", "direct:swapped", "row_by_row"}),
     "few_groups": (CONVOLUTION.format(numbers=IMAGES, groups=3), (1, 8, 8, 3), (3, 3, 1, 3), (1, 6, 6, 3),
                    "np.concatenate([convolve(a[..., i:i + 1], b[..., i:i + 1]) for i in range(3)], -1)",
                    None, {"depthwise", "windows", "product", "undecided"}),
@@ -42,7 +42,8 @@ CASES = {
 FORMS = ("blocked", "row_times_matrix", "dot_products", "dot_products:swapped", "direct", "direct:swapped", "row_by_row",
          "few_columns", "depthwise", "transposed_sums", "position_sums", "windows", "product", "undecided", "folded")
 # That can where the columns are few of the machine's vectors.
-BY_MACHINE = {"matrices_few_columns", "many_terms_few_columns", "epilogue_few_columns", "row_direct:swapped"}
+BY_MACHINE = {"matrices_few_columns", "many_terms_few_columns", "epilogue_few_columns", "row_direct:swapped",
+              "pixels_few_columns", "pixels_dot_products:swapped"}
 # Why not, of some.
 WHY = {"integers_direct": "direct: not all of f32, or of f64", "images_depthwise": "depthwise: several features of a group",
        "many_terms_row_by_row": "row_by_row: many terms", "matrices_folded": "products have no form of the name folded",
