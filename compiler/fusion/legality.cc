@@ -7,6 +7,7 @@
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/facts/scan.h"
 #include "compiler/dialect/facts/update_slice.h"
+#include "compiler/dialect/types/permutation.h"
 #include "compiler/fusion/op_traits.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/MapVector.h"
@@ -44,6 +45,18 @@ std::optional<int64_t> innermost(mlir::Value value) {
 bool movesInnermost(shlo::TransposeOp transpose) {
   std::optional<int64_t> d = innermost(transpose.getOperand());
   return d && indexingMaps(transpose).operands[0].resultDim(*d) != innermost(transpose.getResult());
+}
+
+// Whether both a transpose and the one that it reads change the order of elements: blocks are
+// transposed in registers where only one does.
+bool readsMovedRows(mlir::Operation* op) {
+  auto movesElements = [](shlo::TransposeOp transpose) {
+    return transpose && !keepsElements(tensorTypeOf(transpose.getOperand()).getShape(),
+                                       transpose.getPermutation());
+  };
+  auto outer = llvm::dyn_cast<shlo::TransposeOp>(op);
+  return movesElements(outer) &&
+         movesElements(outer.getOperand().getDefiningOp<shlo::TransposeOp>());
 }
 
 // Whether what `value` leads to, element by element, is only looked up at few of its places, such
@@ -176,6 +189,12 @@ class LegalityAnalysis {
       seed(output, kFull);
     }
     if (transposes > 0) {
+      if (llvm::any_of(members_, [&](int member) {
+            return readsMovedRows(op(member)) &&
+                   members_.contains(graph_.indexOf(op(member)->getOperand(0).getDefiningOp()));
+          })) {
+        return refuse("a transpose of what moves rows, or the other way round");
+      }
       if (!options_.target.transposesInLoops()) {
         return require(members_.size() == 1, "the target wants transposes by themselves");
       }

@@ -31,6 +31,7 @@ std::unique_ptr<mlir::Pass> createOverlapCollectivesPass(const TargetModel& targ
 std::unique_ptr<mlir::Pass> createSimplifyPass(const TargetModel& target);
 std::unique_ptr<mlir::Pass> createSplitDilatedConvolutionsPass(const TargetModel& target);
 std::unique_ptr<mlir::Pass> createSplitReductionsPass(const TargetModel& target);
+std::unique_ptr<mlir::Pass> createSplitTransposesPass(const TargetModel& target);
 std::unique_ptr<mlir::Pass> createSumVectorProductsPass(const TargetModel& target);
 std::unique_ptr<mlir::Pass> createExpandShortReductionsPass(const TargetModel& target);
 std::unique_ptr<mlir::Pass> createSplitScattersPass(const TargetModel& target);

@@ -326,6 +326,21 @@ def SplitDilatedConvolutionsPass : Pass<"split-dilated-convolutions", "mlir::Mod
   }];
 }
 
+def SplitTransposesPass : Pass<"split-transposes", "mlir::ModuleOp"> {
+  let summary = "Transposes between arrays of which one has short rows become one of matrices and one of whole rows (CPUs).";
+  let description = [{
+    Before:
+    ```mlir
+    %0 = stablehlo.transpose %w, dims = [2, 3, 1, 0] : (tensor<512x256x3x3xf32>) -> tensor<3x3x256x512xf32>
+    ```
+    After:
+    ```mlir
+    %1 = stablehlo.transpose %w, dims = [1, 2, 3, 0] : (tensor<512x256x3x3xf32>) -> tensor<256x3x3x512xf32>
+    %0 = stablehlo.transpose %1, dims = [1, 2, 0, 3] : (tensor<256x3x3x512xf32>) -> tensor<3x3x256x512xf32>
+    ```
+  }];
+}
+
 def SplitScattersPass : Pass<"split-scatters", "mlir::ModuleOp"> {
   let summary = "Gives many updates of few elements several copies of those, so that all threads take part.";
   let description = [{

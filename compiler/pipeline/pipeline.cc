@@ -92,6 +92,7 @@ constexpr Stage kStages[] = {
            options.fusion.target.device == DeviceKind::kCpu) {
          passes.addPass(createMultiplyConvolutionsPass());
          passes.addPass(createSumVectorProductsPass(options.fusion.target));
+         passes.addPass(createSplitTransposesPass(options.fusion.target));
        }
        // Functions and libraries skip those zeros by themselves.
        if (options.simplify && !options.isOfLibrary &&

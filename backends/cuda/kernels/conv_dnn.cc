@@ -8,7 +8,7 @@
 #include "backends/cuda/kernels/precision.h"
 #include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/types/array_shape.h"
-#include "compiler/passes/layout/permutation.h"
+#include "compiler/dialect/types/permutation.h"
 #include "isthmus/log.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"

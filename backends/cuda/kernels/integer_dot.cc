@@ -1,7 +1,7 @@
 #include "backends/cuda/kernels/integer_dot.h"
 
 #include "compiler/dialect/types/array_shape.h"
-#include "compiler/passes/layout/permutation.h"
+#include "compiler/dialect/types/permutation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 

@@ -10,8 +10,8 @@
 // Late, since a matrix may turn out to be computed before a loop, or for several readers.
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/types/array_shape.h"
+#include "compiler/dialect/types/permutation.h"
 #include "compiler/passes/decompose/product_sums.h"
-#include "compiler/passes/layout/permutation.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/passes.h"
 #include "llvm/ADT/STLExtras.h"

@@ -8,7 +8,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/types/array_shape.h"
-#include "compiler/passes/layout/permutation.h"
+#include "compiler/dialect/types/permutation.h"
 #include "compiler/passes/passes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"

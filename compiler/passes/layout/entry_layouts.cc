@@ -1,6 +1,6 @@
 // The entry-layouts pass: arguments and results of @main in the layouts that the caller asks for.
 #include "compiler/dialect/dialect.h"
-#include "compiler/passes/layout/permutation.h"
+#include "compiler/dialect/types/permutation.h"
 #include "compiler/passes/passes.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"

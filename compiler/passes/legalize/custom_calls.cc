@@ -1,6 +1,6 @@
 // Custom calls: those that the compiler itself understands, and the layouts of the others.
 #include "compiler/dialect/dialect.h"
-#include "compiler/passes/layout/permutation.h"
+#include "compiler/dialect/types/permutation.h"
 #include "compiler/passes/legalize/patterns.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/Verifier.h"

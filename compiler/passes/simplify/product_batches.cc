@@ -5,7 +5,7 @@
 // front: jax.nn.dot_product_attention with fewer keys than queries, and its gradient.
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types/array_shape.h"
-#include "compiler/passes/layout/permutation.h"
+#include "compiler/dialect/types/permutation.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"

@@ -5,7 +5,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/combiner.h"
 #include "compiler/dialect/types/array_shape.h"
-#include "compiler/passes/layout/permutation.h"
+#include "compiler/dialect/types/permutation.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"

@@ -8,7 +8,7 @@
 // queries. Left in place, the transpose would have all scores stored.
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types/array_shape.h"
-#include "compiler/passes/layout/permutation.h"
+#include "compiler/dialect/types/permutation.h"
 #include "compiler/passes/legalize/reduce_over.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"

@@ -173,3 +173,18 @@ func.func @columns(%x: tensor<640x100xf32>) -> (tensor<700x640xf32>, tensor<640x
   %1 = stablehlo.exponential %e : tensor<640x700xf32>
   return %0, %1 : tensor<700x640xf32>, tensor<640x700xf32>
 }
+
+// Rows are moved by a kernel of their own before they become columns, with what follows those.
+// CHECK-LABEL: @moved_rows
+// CHECK: "isthmus.fusion"
+// CHECK: stablehlo.transpose {{.*}}, dims = [2, 0, 1, 3]
+// CHECK-NEXT: isthmus.yield
+// CHECK: "isthmus.fusion"
+// CHECK: stablehlo.transpose {{.*}}, dims = [3, 0, 1, 2]
+// CHECK-NEXT: stablehlo.subtract
+func.func @moved_rows(%w: tensor<3x3x64x32xf32>, %p: tensor<32x64x3x3xf32>) -> tensor<32x64x3x3xf32> {
+  %0 = stablehlo.transpose %w, dims = [2, 0, 1, 3] : (tensor<3x3x64x32xf32>) -> tensor<64x3x3x32xf32>
+  %1 = stablehlo.transpose %0, dims = [3, 0, 1, 2] : (tensor<64x3x3x32xf32>) -> tensor<32x64x3x3xf32>
+  %2 = stablehlo.subtract %p, %1 : tensor<32x64x3x3xf32>
+  return %2 : tensor<32x64x3x3xf32>
+}
