@@ -7,6 +7,7 @@
 
 #include "backends/cpu/kernels/cache_sizes.h"
 #include "backends/cpu/kernels/gemm/dot_job.h"
+#include "backends/cpu/kernels/gemm/dot_matrices.h"
 #include "backends/cpu/kernels/gemm/few_rows.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/parallel_for.h"
@@ -15,84 +16,6 @@
 namespace isthmus::cpu {
 namespace {
 
-// One batch item as plain matrices, in elements. Pointers are to bytes, for both element types.
-struct Matrices {
-  int64_t m, n, k;
-  const char* a;
-  int64_t aRow, aStep;
-  const char* b;
-  int64_t bStep, bCol;
-  char* c;
-  int64_t cRow, cCol;
-  bool swapped;  // a is the rhs of the operation, and c its result transposed
-  // Elements that may be read from these pointers on: what lies there may be of other items.
-  int64_t aReadable, bReadable;
-  bool isOnly;  // there is one item: what is copied of it, is so once for all threads
-};
-
-struct Strides {
-  int64_t size, lhs, rhs;
-};
-
-Strides only(std::span<const DotDimension> dims) {
-  if (dims.empty()) return {1, 0, 0};
-  return {dims[0].size, dims[0].lhsStride, dims[0].rhsStride};
-}
-
-// How many elements lie from the first of each operand to its last; 0 if some lie before the first.
-DotOffsets extentOf(const DotProblem& p) {
-  DotOffsets last{0, 0}, lowest{0, 0};
-  for (const auto& dims : {p.batch, p.m, p.n, p.k}) {
-    for (const DotDimension& dim : dims) {
-      last.lhs += (dim.size - 1) * dim.lhsStride;
-      last.rhs += (dim.size - 1) * dim.rhsStride;
-      lowest.lhs = std::min(lowest.lhs, dim.lhsStride);
-      lowest.rhs = std::min(lowest.rhs, dim.rhsStride);
-    }
-  }
-  return {lowest.lhs < 0 ? 0 : last.lhs + 1, lowest.rhs < 0 ? 0 : last.rhs + 1};
-}
-
-Matrices itemOf(const DotProblem& p) {
-  const Strides m = only(p.m), n = only(p.n), k = only(p.k);
-  const DotOffsets extent = extentOf(p);
-  return {m.size,
-          n.size,
-          k.size,
-          static_cast<const char*>(p.lhs),
-          m.lhs,
-          k.lhs,
-          static_cast<const char*>(p.rhs),
-          k.rhs,
-          n.rhs,
-          static_cast<char*>(p.result),
-          n.size,
-          1,
-          false,
-          extent.lhs,
-          extent.rhs,
-          p.batches == 1};
-}
-
-Matrices transposed(const Matrices& x) {
-  return {x.n,    x.m, x.k,    x.b,    x.bCol,     x.bStep,     x.a,         x.aStep,
-          x.aRow, x.c, x.cCol, x.cRow, !x.swapped, x.bReadable, x.aReadable, x.isOnly};
-}
-
-// Of a second-level cache, the part for a left operand that each strip of columns reads again.
-constexpr int64_t kRereadParts = 4;
-// Where the right operand is near, SecondLevelParts::reused bytes of the left one at a time meet
-// it, in tiles of at least so many rows.
-constexpr int kTallTileRows = 12;
-// Room for packed columns, on the stack.
-constexpr int64_t kStackBytes = 16 << 10;
-// Of rows whose terms lie apart, gathered to be multiplied with long rows where they lie: they stay
-// near beside those.
-constexpr int64_t kMaxGatheredRows = 16;
-// Room for a narrow operand that is gathered or padded, on the stack: for each of several items.
-constexpr int64_t kNarrowBytes = 64 << 10;
-// Of vectors, for each result: what adding the lanes of its sums costs.
-constexpr double kLaneSumOperations = 4;
 // Long rows that meet all gathered ones before the next are read.
 constexpr int64_t kLongRowsAtOnce = 8;
 // Long rows that are read side by side, and how many steps of them before other columns' turn.
@@ -103,143 +26,10 @@ constexpr int64_t kStepsOfPiece = 32;
 constexpr int64_t kMaxPieces = 16;
 // Of rows that are copied, so many at a time.
 constexpr int64_t kCopiedSteps = 256;
-// Up to so many, writing the result costs as much as multiplying.
-constexpr int64_t kFewSteps = 64;
 // Tiles of rows for which columns are packed that lie near.
 constexpr int64_t kTilesToPack = 8;
 // Panels of columns for which rows are copied that lie near.
 constexpr int64_t kPanelsToCopy = 4;
-// Of sums that no result has room for.
-constexpr int64_t kScratchSumsBytes = 1024 << 10;
-
-// Whether the right operand stays near while all rows meet it.
-bool isRightNear(const GemmKernels& kernels, const Matrices& x) {
-  return x.bCol == 1 && x.k * x.bStep * kernels.elementBytes <= kStripBytes;
-}
-
-// Of an operand beside which rows pass through a second-level cache.
-int64_t nearOperandBytes() { return nearCacheBytes() / 2; }
-
-// Whether a narrow operand of so many elements may be copied: once for all threads, or on the stack
-// for each of several items.
-bool isRoomForNarrow(const GemmKernels& kernels, const Matrices& x, int64_t elements) {
-  return elements * kernels.elementBytes <= (x.isOnly ? nearOperandBytes() : kNarrowBytes);
-}
-
-// Whether a few rows whose terms lie apart may be gathered and multiplied with rows that lie as
-// they should.
-bool gathersRows(const GemmKernels& kernels, const Matrices& x) {
-  return x.bStep == 1 && x.k >= kernels.vectorLanes && x.m <= kMaxGatheredRows &&
-         isRoomForNarrow(kernels, x, x.m * x.k);
-}
-
-// Whole vectors of the columns.
-int64_t paddedColumns(const GemmKernels& kernels, const Matrices& x) {
-  return (x.n + kernels.vectorLanes - 1) / kernels.vectorLanes * kernels.vectorLanes;
-}
-
-// Whether few columns must be copied before rows meet whole vectors of them.
-bool padsColumns(const GemmKernels& kernels, const Matrices& x) {
-  return x.bCol != 1 || x.n % kernels.vectorLanes != 0;
-}
-
-// Whether rows may meet all columns where the rows lie.
-bool hasFewColumns(const GemmKernels& kernels, const Matrices& x) {
-  return x.aStep == 1 && x.cCol == 1 && x.n <= 2 * kernels.nr &&
-         (padsColumns(kernels, x) ? isRoomForNarrow(kernels, x, x.k * paddedColumns(kernels, x))
-                                  : isRightNear(kernels, x));
-}
-
-// Whether results of few columns cost less as sums along the terms, whose lanes are added in the
-// end, than as sums along the columns, of which the last vector is not full.
-bool isCheaperAsDotProducts(const GemmKernels& kernels, const Matrices& x) {
-  const auto terms = static_cast<double>(x.k), lanes = static_cast<double>(kernels.vectorLanes);
-  const auto padded = static_cast<double>(paddedColumns(kernels, x));
-  return terms / lanes + kLaneSumOperations < terms * padded / lanes / static_cast<double>(x.n);
-}
-
-// Whether tiles of a product can be stored transposed.
-bool storesTransposed(const GemmKernels& kernels, const Matrices& x) {
-  return x.m * kernels.nr * kernels.elementBytes <= kStackBytes;
-}
-
-// Whether few rows of a product whose result is transposed should meet the columns where these lie.
-bool suitsTransposed(const GemmKernels& kernels, const Matrices& x) {
-  return x.bCol == 1 && x.m <= 2 * kernels.mr && x.n >= kernels.vectorLanes &&
-         storesTransposed(kernels, x);
-}
-
-// Whether few columns and rows whose terms lie side by side are multiplied along the terms.
-bool isNarrowDot(const GemmKernels& kernels, const Matrices& x) {
-  return x.n <= kMaxGatheredRows && x.n <= x.m && isCheaperAsDotProducts(kernels, x);
-}
-
-// What suits the shape; may swap the operands (which transposes the result).
-DotForm chooseForm(const GemmKernels& kernels, int64_t l2Bytes, const Refusals& refusals,
-                   Matrices& x) {
-  constexpr const char* kInPlace = "in place";
-  if (x.k == 0) return refusals.add(kInPlace, "there is nothing to sum"), DotForm::kBlocked;
-  const int64_t bytes = kernels.elementBytes;
-  if (x.n == 1 && x.m > 1) x = transposed(x);
-  if (x.m == 1 && x.bCol == 1 && x.n >= kernels.vectorLanes && x.cCol == 1) {
-    return DotForm::kRowTimesMatrix;
-  }
-  refusals.add("row_times_matrix", x.m > 1                     ? "several rows and columns"
-                                   : x.n < kernels.vectorLanes ? "few columns"
-                                                               : "columns lie apart");
-  const bool bothContiguous = x.bStep == 1 && x.aStep == 1 && x.k >= kernels.vectorLanes;
-  const Matrices other = transposed(x);
-  if (bothContiguous && (x.m <= kMaxDotRows || isNarrowDot(kernels, other))) {
-    return DotForm::kDotProducts;
-  }
-  if (bothContiguous && (x.n <= kMaxDotRows || isNarrowDot(kernels, x))) {
-    x = other;
-    return DotForm::kDotProducts;
-  }
-  if (x.m == 1 && gathersRows(kernels, x)) return DotForm::kDotProducts;
-  refusals.add("dot_products", bothContiguous              ? "many rows and columns"
-                               : x.k < kernels.vectorLanes ? "few terms"
-                                                           : "terms lie apart");
-  if (x.cCol != 1) {
-    return refusals.add(kInPlace, "the result would be transposed"), DotForm::kBlocked;
-  }
-  // In place: few tiles of rows, or operands that stay near.
-  const bool tiny = x.m * x.k * bytes <= kTinyBytes && x.k * x.n * bytes <= kTinyBytes;
-  if (tiny) return DotForm::kDirect;
-  const bool few = areFewRows(kernels, x.m, x.bStep);
-  const bool isLeftALine = x.aStep == 1 || x.aRow == 1;
-  if (x.bCol == 1 && isLeftALine && x.k <= kFewSteps && x.m > kernels.mr) {
-    return DotForm::kRowByRow;
-  }
-  refusals.add("row_by_row", x.bCol != 1 || !isLeftALine ? "operands lie apart"
-                             : x.k <= kFewSteps          ? "few rows"
-                                                         : "many terms");
-  // Columns that fill no vector: where rows are few, only so few of them repay gathering.
-  if ((!few || x.n <= kernels.vectorLanes / 2) && gathersRows(kernels, other) &&
-      isCheaperAsDotProducts(kernels, x)) {
-    x = other;
-    return DotForm::kDotProducts;
-  }
-  if (!few && hasFewColumns(kernels, x)) return DotForm::kFewColumns;
-  if (!few && padsColumns(kernels, x) && suitsTransposed(kernels, other)) {
-    x = other;
-    return DotForm::kDirect;
-  }
-  refusals.add("few_columns", few                    ? "few rows"
-                              : x.n > 2 * kernels.nr ? "many columns"
-                              : x.aStep != 1         ? "terms lie apart"
-                                                     : "the right operand is not near");
-  if (x.bCol != 1 || !isLeftALine) {
-    return refusals.add(kInPlace, "operands lie apart"), DotForm::kBlocked;
-  }
-  // Tall tiles read a near right operand so seldom that packing it costs more.
-  const bool near = x.m * x.k * bytes <= l2Bytes / kRereadParts ||
-                    (kernels.mr >= kTallTileRows && isRightNear(kernels, x));
-  if (few || (near && x.n >= kernels.nr)) return DotForm::kDirect;
-  refusals.add("direct", near ? "few columns" : "many rows, and no operand that stays near");
-  return DotForm::kBlocked;
-}
-
 // Of `columns` columns, how many are tiles of whole vectors: what is left is one tile of its own.
 int64_t wholeColumns(const GemmKernels& kernels, int64_t columns) {
   const int64_t rest = columns % kernels.nr;
@@ -711,76 +501,6 @@ bool runNearVectorDot(const DotDescriptor& dot, DotForm form, void* const* buffe
                                                                 result, columns);
   }
   return true;
-}
-
-namespace {
-
-// Sums that no result has room for are all there before an epilogue reads them: beyond what stays
-// in cache, the blocked product's rectangles are better.
-bool isRoomForSums(const DotProblem& p, const GemmKernels& kernels) {
-  return p.batches * p.rows * p.cols * kernels.elementBytes <= kScratchSumsBytes;
-}
-
-// Why no form of this file can compute a product.
-const char* inPlaceRefusal(const DotProblem& p, GemmDomain domain) {
-  const ElementType type = floatTypeOf(domain);
-  if (p.dot.lhsType != type || p.dot.rhsType != type || p.dot.resultType != type) {
-    return "not all of f32, or of f64";
-  }
-  if (p.m.size() > 1 || p.n.size() > 1 || p.k.size() > 1) {
-    return "several dimensions of rows, columns or terms";
-  }
-  const bool hasRoom = p.dot.sumsBuffer >= 0 || isRoomForSums(p, gemmKernels(domain));
-  return hasRoom ? nullptr : "no result has room for its sums";
-}
-
-}  // namespace
-
-DotChoice skinnyFormOf(const DotProblem& p, GemmDomain domain, int64_t l2Bytes,
-                       const Refusals& refusals) {
-  const DotChoice blocked{DotForm::kBlocked, false, false};
-  if (refusals.add("in place", inPlaceRefusal(p, domain))) return blocked;
-  Matrices item = itemOf(p);
-  const DotForm form = chooseForm(gemmKernels(domain), l2Bytes, refusals, item);
-  return form == DotForm::kBlocked ? blocked : DotChoice{form, item.swapped, false};
-}
-
-const char* skinnyFormRefusal(const DotProblem& p, DotForm form, bool isSwapped,
-                              GemmDomain domain) {
-  if (const char* why = inPlaceRefusal(p, domain)) return why;
-  const GemmKernels& kernels = gemmKernels(domain);
-  const Matrices x = isSwapped ? transposed(itemOf(p)) : itemOf(p);
-  if (x.k == 0) return "there is nothing to sum";
-  const char* const kTransposed = "the result would be transposed";
-  const char* const kApart = "operands lie apart";
-  const bool isLeftALine = x.aStep == 1 || x.aRow == 1;
-  switch (form) {
-    case DotForm::kRowTimesMatrix:
-      if (x.m != 1) return "several rows";
-      if (x.n < kernels.vectorLanes) return "few columns";
-      return x.bCol == 1 && x.cCol == 1 ? nullptr : "columns lie apart";
-    case DotForm::kDotProducts: {
-      if (x.k < kernels.vectorLanes) return "few terms";
-      if (x.aStep != 1 && gathersRows(kernels, x)) return nullptr;
-      if (x.m > kMaxGatheredRows) return "many rows";
-      return x.bStep == 1 && x.aStep == 1 ? nullptr : "terms lie apart";
-    }
-    case DotForm::kDirect:
-      return x.cCol == 1 || storesTransposed(kernels, x) ? nullptr : kTransposed;
-    case DotForm::kRowByRow:
-      if (x.cCol != 1) return kTransposed;
-      if (x.k > kFewSteps) return "many terms";
-      return x.bCol == 1 && isLeftALine ? nullptr : kApart;
-    case DotForm::kFewColumns:
-      if (x.cCol != 1) return kTransposed;
-      if (x.n > 2 * kernels.nr) return "many columns";
-      if (x.aStep != 1) return kApart;
-      return hasFewColumns(kernels, x) ? nullptr : "the right operand is not near";
-    case DotForm::kUndecided:
-    case DotForm::kBlocked:
-      break;
-  }
-  return "it is no such form";
 }
 
 bool runSkinnyDot(RunServices& services, const DotProblem& problem, const DotChoice& choice,
