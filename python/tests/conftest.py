@@ -40,14 +40,20 @@ def pytest_collection_modifyitems(config, items):
 
 def _by_one_driver(items):
     """Of each test of platform xpu with several cases: every case by one driver, taking turns, and the forms of kernels that the
-    driver is for. ./dev test --set xpu runs all."""
+    driver is for. Of tests of kernels with one case: every test. ./dev test --set xpu runs all."""
     forms = {"pocl": ("groups",), "intel": ("", "emulated-matrices")}
-    cases = {}
+    cases, tests = {}, {}
     for item in items:
         parameters = dict(item.callspec.params) if hasattr(item, "callspec") else {}
         if "xpu" in parameters and len(parameters) > 1:
             driver = parameters.pop("xpu")
             cases.setdefault(item.originalname, {}).setdefault(str(parameters), {})[driver] = parameters, item
+        elif "xpu" in parameters and item.path.name != "xpu_test.py":
+            tests.setdefault(item.path, {}).setdefault(item.originalname, {})[parameters["xpu"]] = item
+    for of_file in tests.values():
+        for number, by_driver in enumerate(of_file.values()):
+            runs = sorted(by_driver)[number % len(by_driver)]
+            yield from (item for driver, item in by_driver.items() if driver != runs)
     for test in cases.values():
         for number, case in enumerate(test.values()):
             drivers = sorted(case)
