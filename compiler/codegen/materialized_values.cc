@@ -18,8 +18,11 @@ const Val* MaterializedValues::registerOf(mlir::Value value) const {
 }
 
 void MaterializedValues::addAccumulators(mlir::Operation* reduce,
-                                         llvm::ArrayRef<llvm::Value*> bases) {
-  accumulators_[reduce].bases.assign(bases.begin(), bases.end());
+                                         llvm::ArrayRef<llvm::Value*> bases,
+                                         llvm::ArrayRef<llvm::Value*> blockBases) {
+  Accumulators& all = accumulators_[reduce];
+  all.bases.assign(bases.begin(), bases.end());
+  all.blockBases.assign(blockBases.begin(), blockBases.end());
 }
 
 void MaterializedValues::setOrigin(mlir::Operation* reduce, const IndexExpr& origin) {

@@ -23,9 +23,12 @@ class MaterializedValues {
   // The results of a reduction, each in an array: entry (linear index of the result) - origin.
   struct Accumulators {
     llvm::SmallVector<llvm::Value*, 2> bases;
+    // The same of a block of rows, where rows are summed up in blocks; else empty.
+    llvm::SmallVector<llvm::Value*, 2> blockBases;
     IndexExpr origin;
   };
-  void addAccumulators(mlir::Operation* reduce, llvm::ArrayRef<llvm::Value*> bases);
+  void addAccumulators(mlir::Operation* reduce, llvm::ArrayRef<llvm::Value*> bases,
+                       llvm::ArrayRef<llvm::Value*> blockBases = {});
   void setOrigin(mlir::Operation* reduce, const IndexExpr& origin);
   // Null if the reduction has none.
   const Accumulators* accumulatorsOf(mlir::Operation* reduce) const;

@@ -71,7 +71,7 @@ struct ReductionSchedule {
   unsigned restInterleave = 1;
   // kRow: what each accumulator sums up before that is added, with compensation, to what was before
   // it, so that rounding errors do not grow with the row; rows as well, where there are several.
-  // 0: all at once.
+  // kAccumulate: rows that are summed up before that is added. 0: all at once.
   unsigned block = 0;
 
   bool operator==(const ReductionSchedule&) const = default;

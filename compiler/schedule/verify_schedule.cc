@@ -294,9 +294,11 @@ class StageVerifier {
     if (needsNeutral && !hasNeutralValue(reduce)) {
       return wrong("a reducer without a neutral value has one accumulator");
     }
+    const bool isAccumulated = reduction.strategy == ReductionStrategy::kAccumulate;
     if (reduction.block != 0 &&
-        (reduction.strategy != ReductionStrategy::kRow || !isRounded(reduce))) {
-      return wrong("only sums of floats along rows are combined by blocks");
+        ((reduction.strategy != ReductionStrategy::kRow && !isAccumulated) || !isRounded(reduce) ||
+         (isAccumulated && !hasNeutralValue(reduce)))) {
+      return wrong("only sums of floats along rows, or row by row, are combined by blocks");
     }
     const unsigned rowLanes =
         reduction.strategy == ReductionStrategy::kRow ? reduction.lanes : reduction.restLanes;

@@ -402,11 +402,13 @@ void LoopKernel::allocateAccumulators() {
     if (reduction.strategy != ReductionStrategy::kAccumulate) continue;
     mlir::Operation* reduce = opNumbered(fusion_, reduction.op);
     accumulated_.push_back(reduce);
-    llvm::SmallVector<llvm::Value*, 2> bases;
+    llvm::SmallVector<llvm::Value*, 2> bases, blockBases;
     for (mlir::Value result : reduce->getResults()) {
-      bases.push_back(kernel_.allocate(evaluator_.kindOf(result), stage_.chunk));
+      const ElementKind& kind = evaluator_.kindOf(result);
+      bases.push_back(kernel_.allocate(kind, stage_.chunk));
+      if (reduction.block != 0) blockBases.push_back(kernel_.allocate(kind, stage_.chunk));
     }
-    evaluator_.materialized().addAccumulators(reduce, bases);
+    evaluator_.materialized().addAccumulators(reduce, bases, blockBases);
   }
 }
 

@@ -530,6 +530,7 @@ void LoopScheduler::chooseReductions() {
       const int64_t rows = reduced.axes.empty() ? 1 : reduced.axes.back().size;
       schedule = {numbers_[&op], ReductionStrategy::kAccumulate, 1,
                   static_cast<unsigned>(std::clamp<int64_t>(rows, 1, target_.accumulatedRows))};
+      schedule.block = blockOfRows(reduce);
     } else if (perLane.contains(&op)) {
       // A few steps read columns that lie together, and compute what others need as well.
       int64_t limit = target_.maxInterleave, steps = 1;

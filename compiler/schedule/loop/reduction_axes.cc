@@ -152,6 +152,13 @@ static unsigned blockOf(int64_t count, bool areRowsSeveral) {
   return count < (areRowsSeveral ? kMinOfRow : 2 * kBlock) ? 0 : kBlock;
 }
 
+unsigned blockOfRows(shlo::ReduceOp reduce) {
+  constexpr int64_t kBlock = 64;
+  const ReducedAxes reduced = reducedAxesOf(reduce);
+  const bool isLong = !reduced.axes.empty() && reduced.axes.back().size >= 2 * kBlock;
+  return isLong && isRounded(reduce) && hasNeutralValue(reduce) ? kBlock : 0;
+}
+
 ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,
                                      const TargetModel& target) {
   ReductionSchedule schedule{op, ReductionStrategy::kRow};

@@ -35,6 +35,8 @@ bool hasNeutralValue(shlo::ReduceOp reduce);
 // Whether it sums floats or complex numbers, so that its error grows with what is combined one
 // after the other.
 bool isRounded(shlo::ReduceOp reduce);
+// ReductionSchedule::block of a reduction row by row (kAccumulate).
+unsigned blockOfRows(shlo::ReduceOp reduce);
 // The same of a reducer of numbers of `kind`: such ops are associative.
 bool hasNeutralValue(mlir::Region& reducer, const ElementKind& kind);
 
