@@ -87,16 +87,28 @@ struct InlineCallsPass : impl::InlineCallsPassBase<InlineCallsPass> {
     for (mlir::func::FuncOp function : functions) {
       if (mlir::failed(inlineInto(function, symbols, 0))) return signalPassFailure();
     }
-    // What composites still name stays; the rest has become unreachable.
-    bool changed = true;
-    while (changed) {
-      changed = false;
-      for (auto function : llvm::make_early_inc_range(module.getOps<mlir::func::FuncOp>())) {
-        if (function.isPrivate() && mlir::SymbolTable::symbolKnownUseEmpty(function, module)) {
-          function.erase();
-          changed = true;
-        }
+    eraseUnreachable(module, symbols);
+  }
+
+  // What composites still name stays.
+  static void eraseUnreachable(mlir::ModuleOp module, mlir::SymbolTable& symbols) {
+    llvm::SmallVector<mlir::Operation*> pending;
+    llvm::DenseSet<mlir::Operation*> reached;
+    for (mlir::Operation& op : *module.getBody()) {
+      auto function = llvm::dyn_cast<mlir::func::FuncOp>(op);
+      if (!function || !function.isPrivate()) pending.push_back(&op);
+    }
+    while (!pending.empty()) {
+      mlir::Operation* op = pending.pop_back_val();
+      auto uses = mlir::SymbolTable::getSymbolUses(op);
+      if (!uses) continue;
+      for (const mlir::SymbolTable::SymbolUse& use : *uses) {
+        mlir::Operation* used = symbols.lookup(use.getSymbolRef().getRootReference());
+        if (used && reached.insert(used).second) pending.push_back(used);
       }
+    }
+    for (auto function : llvm::make_early_inc_range(module.getOps<mlir::func::FuncOp>())) {
+      if (function.isPrivate() && !reached.contains(function)) function.erase();
     }
   }
 
