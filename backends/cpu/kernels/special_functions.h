@@ -1,5 +1,6 @@
-// Functions of chlo that have no short formula, one element at a time. They reach us from text
-// only: JAX's client sends most of them as composites, whose decompositions become vector code.
+// Functions of chlo that legalization leaves, one element at a time: those of complex numbers, and
+// what is not computed by code. They reach us from text only: JAX's client sends composites, whose
+// decompositions become vector code.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +20,11 @@ enum class SpecialFunction : int32_t {
   kAsinh,
   kAtan,
   kAtanh,
-  kBesselI1e,
   kCosh,
-  kDigamma,
   kErf,
-  kErfInv,
   kErfc,
-  kLgamma,
   kNextAfter,
-  kPolygamma,
   kSinh,
-  kZeta,
 };
 
 // By the name of the operation, without its dialect.

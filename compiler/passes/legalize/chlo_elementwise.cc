@@ -1,8 +1,8 @@
 // Elementwise operations of chlo by those of stablehlo.
 //
 // They reach us from text only: JAX's client sends composites with a decomposition. Complex
-// operands, and functions with no short formula (erf, lgamma and their kin), are left to the
-// backend.
+// operands, erf and erfc are left to the backend; functions with no short formula (lgamma and its
+// kin) are in special_functions.cc.
 #include <cmath>
 #include <limits>
 #include <numbers>

@@ -13,7 +13,7 @@ namespace {
 
 struct LegalizeOpsPass : impl::LegalizeOpsPassBase<LegalizeOpsPass> {
   void getDependentDialects(mlir::DialectRegistry& registry) const override {
-    registry.insert<chlo::ChloDialect>();
+    registry.insert<chlo::ChloDialect, shlo::ShloDialect>();
   }
 
   void runOnOperation() override {
@@ -22,6 +22,7 @@ struct LegalizeOpsPass : impl::LegalizeOpsPassBase<LegalizeOpsPass> {
     addBatchNormPatterns(patterns);
     addScanPatterns(patterns);
     addChloElementwisePatterns(patterns);
+    addSpecialFunctionPatterns(patterns);
     addExpandedFunctionPatterns(patterns);
     addChloStructurePatterns(patterns);
     addLegacyPatterns(patterns);

@@ -24,6 +24,8 @@ void addBatchNormPatterns(mlir::RewritePatternSet& patterns);
 void addScanPatterns(mlir::RewritePatternSet& patterns);
 // Operations of chlo that are elementwise: functions, tests, high halves of products.
 void addChloElementwisePatterns(mlir::RewritePatternSet& patterns);
+// Functions of chlo that polynomials and series approximate: erf_inv, lgamma and their kin.
+void addSpecialFunctionPatterns(mlir::RewritePatternSet& patterns);
 // erfc where a client has written an approximation of it.
 void addExpandedFunctionPatterns(mlir::RewritePatternSet& patterns);
 // chlo: broadcasting forms, constants, top_k, ragged_dot.

@@ -44,6 +44,10 @@ Real zetaOf(Real s, Real q) {
   if (q <= 0) {
     if (q == std::floor(q)) return s == std::floor(s) && std::fmod(s, 2.0L) == 0 ? kInfinity : kNan;
     if (s != std::floor(s)) return kNan;
+    // The terms of negative numbers are q^-s, (q + 1)^-s, … to the last of them, which is -p.
+    Real p = std::ceil(q) - q;
+    Real negative = zetaOf(s, p) - zetaOf(s, 1 - q);
+    return zetaOf(s, q - std::floor(q)) + (std::fmod(s, 2.0L) == 0 ? negative : -negative);
   }
   Real sum = 0;
   Real a = q;
