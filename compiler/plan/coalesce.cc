@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace isthmus {
 namespace {
@@ -44,6 +45,8 @@ class Grouper {
   void collectSharing(mlir::Operation* op);
   void add(mlir::Value a, mlir::Value b, Priority priority, int loopDepth);
   void tryMerge(const Candidate& candidate);
+  // Adds the parts of a group to those of another.
+  void takeParts(int into, int from);
   bool mayOverlap(const Part& a, const Part& b) const;
   bool isInPlace(const Part& operand, const Part& result) const;
   bool interfere(int a, int b) const;
@@ -192,6 +195,11 @@ void Grouper::tryMerge(const Candidate& candidate) {
   int into = grouping_.groupOf[candidate.first];
   int from = grouping_.groupOf[candidate.second];
   if (into == from) return;
+  // The larger group takes in the smaller: as many merges as a branch has cases would otherwise
+  // take time by the square of them.
+  if (grouping_.groups[from].members.size() > grouping_.groups[into].members.size()) {
+    std::swap(into, from);
+  }
   ArrayGroup& a = grouping_.groups[into];
   ArrayGroup& b = grouping_.groups[from];
   bool hasParameter = a.parameter >= 0 || b.parameter >= 0;
@@ -199,14 +207,7 @@ void Grouper::tryMerge(const Candidate& candidate) {
       (candidate.priority == kReuse && hasParameter) || interfere(into, from)) {
     return;
   }
-  std::vector<Part> merged;
-  std::merge(parts_[into].begin(), parts_[into].end(), parts_[from].begin(), parts_[from].end(),
-             std::back_inserter(merged), [](const Part& x, const Part& y) {
-               return std::pair(x.lifetime.begin, x.lifetime.end) <
-                      std::pair(y.lifetime.begin, y.lifetime.end);
-             });
-  parts_[into] = std::move(merged);
-  parts_[from].clear();
+  takeParts(into, from);
   a.parameter = std::max(a.parameter, b.parameter);
   a.touchesLoop |= b.touchesLoop;
   a.extent = {std::min(a.extent.begin, b.extent.begin), std::max(a.extent.end, b.extent.end)};
@@ -215,6 +216,25 @@ void Grouper::tryMerge(const Candidate& candidate) {
     a.members.push_back(member);
   }
   b.members.clear();
+}
+
+void Grouper::takeParts(int into, int from) {
+  std::vector<Part>& all = parts_[into];
+  std::vector<Part> taken = std::exchange(parts_[from], {});
+  if (all.size() < taken.size()) std::swap(all, taken);
+  auto isBefore = [](const Part& x, const Part& y) {
+    return std::pair(x.lifetime.begin, x.lifetime.end) <
+           std::pair(y.lifetime.begin, y.lifetime.end);
+  };
+  auto size = static_cast<std::ptrdiff_t>(all.size());
+  all.insert(all.end(), taken.begin(), taken.end());
+  // Most end up behind the others.
+  auto changed = taken.empty()
+                     ? all.end()
+                     : std::upper_bound(all.begin(), all.begin() + size, taken.front(), isBefore);
+  if (changed < all.begin() + size) {
+    std::inplace_merge(changed, all.begin() + size, all.end(), isBefore);
+  }
 }
 
 Grouping Grouper::run() {
