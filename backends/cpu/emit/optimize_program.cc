@@ -4,6 +4,7 @@
 #include "backends/cpu/emit/runtime_library.h"
 #include "backends/cpu/load/program_symbols.h"
 #include "compiler/codegen/module/analyses.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
@@ -16,6 +17,16 @@
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 
 namespace isthmus::cpu {
+namespace {
+
+// Each loop that is rotated changes a tree of dominators that is as deep as there are loops behind
+// it: of 3,000 they take 20 seconds.
+constexpr size_t kMaxRotatedLoops = 500;
+// Other passes, and instruction selection, take time by the square of the loops too, at 6,000 as
+// much as that.
+constexpr size_t kMaxOptimizedLoops = 3000;
+
+}  // namespace
 
 void optimizeProgram(llvm::Module& module) {
   const llvm::TargetLibraryInfoImpl library = runtimeLibrary(module);
@@ -25,25 +36,34 @@ void optimizeProgram(llvm::Module& module) {
   analyses.modules.invalidate(module, llvm::PreservedAnalyses::none());
   analyses.functions.clear();
 
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-  passes.addPass(llvm::InstCombinePass());
-  passes.addPass(llvm::SimplifyCFGPass());
+  llvm::FunctionPassManager scalars, loops;
+  scalars.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  scalars.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  scalars.addPass(llvm::InstCombinePass());
+  scalars.addPass(llvm::SimplifyCFGPass());
   llvm::LoopPassManager loopPasses;
   loopPasses.addPass(llvm::LoopRotatePass());
   loopPasses.addPass(llvm::LICMPass(llvm::LICMOptions()));
-  passes.addPass(
+  loops.addPass(
       llvm::createFunctionToLoopPassAdaptor(std::move(loopPasses), /*UseMemorySSA=*/true));
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-  passes.addPass(llvm::InstCombinePass());
-  passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::DSEPass());
   for (llvm::Function& function : module) {
     bool isMarked =
         function.hasFnAttribute(kOptimizeAttribute) || function.getName() == kMainSymbol;
-    if (isMarked && !function.isDeclaration()) passes.run(function, analyses.functions);
+    if (!isMarked || function.isDeclaration()) continue;
+    auto run = [&](auto&& pass) {
+      analyses.functions.invalidate(function, pass.run(function, analyses.functions));
+    };
+    const size_t count =
+        analyses.functions.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder().size();
+    if (count > kMaxOptimizedLoops) {
+      function.addFnAttr(llvm::Attribute::OptimizeNone);
+      function.addFnAttr(llvm::Attribute::NoInline);
+      continue;
+    }
+    run(scalars);
+    if (count <= kMaxRotatedLoops) run(loops);
+    run(scalars);
+    run(llvm::DSEPass());
   }
 }
 
