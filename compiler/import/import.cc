@@ -10,6 +10,7 @@
 #include "compiler/import/bytecode/operation_reader.h"
 #include "compiler/import/diagnostics.h"
 #include "compiler/import/hlo/hlo_import.h"
+#include "compiler/import/text/resources.h"
 #include "compiler/import/text/text.h"
 #include "compiler/import/text/text_limits.h"
 #include "mlir/IR/Verifier.h"
@@ -69,6 +70,7 @@ StatusOr<Module> importProgram(std::string_view code, std::string_view format,
   if (!module || sink.failed()) return toStatus(sink, diagnostics);
   if (!importer::checkSizes(*module, sink)) return toStatus(sink, diagnostics);
   if (mlir::failed(mlir::verify(*module))) return toStatus(sink, diagnostics);
+  if (isText && !importer::readResources(*module, sink)) return toStatus(sink, diagnostics);
   return module;
 }
 
