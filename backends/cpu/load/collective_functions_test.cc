@@ -277,6 +277,13 @@ TEST_F(CollectiveFunctionsTest, broadcast_comes_from_the_first_of_the_group) {
   EXPECT_EQ(services_.fake.sources, (List{-1, 2, 2}));
 }
 
+TEST_F(CollectiveFunctionsTest, broadcast_without_groups_comes_from_the_first_of_all) {
+  std::vector<float> output(1);
+  std::string groups = describe(GroupMode::kPartitions, {{1, 1}}, {}, 0, 0);
+  ASSERT_EQ(call(isthmus_rt_collective_broadcast, groups, {1}, output), 0);
+  EXPECT_EQ(services_.fake.sources, (List{0, 0, 0}));
+}
+
 TEST_F(CollectiveFunctionsTest, what_sets_out_is_put_in_order_when_it_is_needed) {
   // As all_gather_joins_along_an_inner_dimension; without planned scratch memory.
   CollectivesInFlight inFlight(request_);

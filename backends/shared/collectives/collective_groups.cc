@@ -146,7 +146,9 @@ StatusOr<std::vector<int64_t>> sourcesByPairs(const RunRequest& request,
 
 StatusOr<std::vector<int64_t>> sourcesOfBroadcast(const RunRequest& request,
                                                   const Collective& collective) {
-  std::vector<int64_t> sources(Process(request).numIds(collective.head.mode), -1);
+  // Without groups, all are one.
+  std::vector<int64_t> sources(Process(request).numIds(collective.head.mode),
+                               collective.ids.empty() ? 0 : -1);
   for (int64_t g = 0; g < collective.head.numGroups; ++g) {
     auto group = collective.ids.subspan(g * collective.head.groupSize, collective.head.groupSize);
     for (int64_t id : group) {

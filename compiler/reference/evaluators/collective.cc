@@ -43,11 +43,19 @@ StatusOr<Group> groupOf(Call& call, mlir::Attribute table, Grouping grouping) {
   uint32_t partitions = numPartitions(process), replicas = numReplicas(process);
   int64_t rows = ids.getType().getDimSize(0), columns = ids.getType().getDimSize(1);
   auto values = ids.getValues<int64_t>();
+  // Without any group, all are one.
+  const bool isOne = rows == 0 || columns == 0;
+  if (isOne) {
+    rows = 1;
+    columns = grouping == Grouping::kPartitions  ? partitions
+              : grouping == Grouping::kFlattened ? replicas * partitions
+                                                 : replicas;
+  }
   for (int64_t row = 0; row < rows; ++row) {
     Group group;
     std::vector<int64_t> members;
     for (int64_t column = 0; column < columns; ++column) {
-      int64_t id = values[static_cast<size_t>(row * columns + column)];
+      int64_t id = isOne ? column : values[static_cast<size_t>(row * columns + column)];
       if (id >= 0) members.push_back(id);  // -1 fills up
     }
     uint32_t repeats = grouping == Grouping::kReplicasOfAllPartitions ? partitions : 1;
@@ -68,15 +76,7 @@ StatusOr<Group> groupOf(Call& call, mlir::Attribute table, Grouping grouping) {
     group.self = static_cast<size_t>(self - group.members.begin());
     return group;
   }
-  // Without any group, all replicas are one.
-  Group group;
-  if (rows == 0 || columns == 0) {
-    for (uint32_t i = 0; i < replicas; ++i) {
-      group.members.push_back(i * partitions + process.partition);
-    }
-    group.self = process.replica;
-  }
-  return group;
+  return Group();
 }
 
 // What each member brought, in the order of the group.
