@@ -56,16 +56,15 @@ class Chlo_Op<string mnemonic, list<Trait> traits = []>
 
 // ---- Elementwise --------------------------------------------------------------------------------
 
-class Chlo_UnaryOp<string mnemonic, Type type = AnyTensor,
+class Chlo_UnaryOp<string mnemonic, Type type = Shlo_FloatOrComplexTensor, Type resultType = type,
                    list<Trait> traits = [SameOperandsAndResultType]>
     : Chlo_Op<mnemonic, !listconcat([Pure, SameOperandsAndResultShape, Elementwise], traits)> {
-  let arguments = (ins AnyTensor:$operand);
-  let results = (outs type:$result);
+  let arguments = (ins type:$operand);
+  let results = (outs resultType:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
 }
-def Chlo_AsinAcosKernelOp : Chlo_UnaryOp<"_asin_acos_kernel"> {
+def Chlo_AsinAcosKernelOp : Chlo_UnaryOp<"_asin_acos_kernel", Shlo_ComplexTensor> {
   let summary = "what the complex inverse sine and its kin are made of";
-  let arguments = (ins TensorOf<[AnyComplex]>:$operand);
   let evaluator = [{unary<asinAcosKernel>}];
 }
 def Chlo_AcosOp : Chlo_UnaryOp<"acos"> {
@@ -92,7 +91,7 @@ def Chlo_AtanhOp : Chlo_UnaryOp<"atanh"> {
   let summary = "inverse hyperbolic tangent";
   let evaluator = [{unary<atanh>}];
 }
-def Chlo_BesselI1eOp : Chlo_UnaryOp<"bessel_i1e"> {
+def Chlo_BesselI1eOp : Chlo_UnaryOp<"bessel_i1e", Shlo_FloatTensor> {
   let summary = "exponentially scaled modified Bessel function of order 1";
   let evaluator = [{unary<besselI1e>}];
 }
@@ -112,118 +111,132 @@ def Chlo_TanOp : Chlo_UnaryOp<"tan"> {
   let summary = "tangent";
   let evaluator = [{unary<tangent>}];
 }
-def Chlo_DigammaOp : Chlo_UnaryOp<"digamma"> {
+def Chlo_DigammaOp : Chlo_UnaryOp<"digamma", Shlo_FloatTensor> {
   let summary = "derivative of lgamma";
   let evaluator = [{unary<digamma>}];
 }
-def Chlo_ErfOp : Chlo_UnaryOp<"erf"> {
+def Chlo_ErfOp : Chlo_UnaryOp<"erf", Shlo_FloatTensor> {
   let summary = "error function";
   let evaluator = [{unary<erf>}];
   let lowering = "elementwise";
   let cost = 35;
   let work = "transcendental";
 }
-def Chlo_ErfInvOp : Chlo_UnaryOp<"erf_inv"> {
+def Chlo_ErfInvOp : Chlo_UnaryOp<"erf_inv", Shlo_FloatTensor> {
   let summary = "inverse of the error function";
   let evaluator = [{unary<inverseErf>}];
 }
-def Chlo_ErfcOp : Chlo_UnaryOp<"erfc"> {
+def Chlo_ErfcOp : Chlo_UnaryOp<"erfc", Shlo_FloatTensor> {
   let summary = "one minus the error function";
   let evaluator = [{unary<erfc>}];
   let lowering = "elementwise";
   let cost = 50;
   let work = "transcendental";
 }
-def Chlo_LgammaOp : Chlo_UnaryOp<"lgamma"> {
+def Chlo_LgammaOp : Chlo_UnaryOp<"lgamma", Shlo_FloatTensor> {
   let summary = "logarithm of the gamma function";
   let evaluator = [{unary<logGamma>}];
 }
-def Chlo_SquareOp : Chlo_UnaryOp<"square"> {
+def Chlo_SquareOp : Chlo_UnaryOp<"square", Shlo_NumberTensor> {
   let summary = "square";
   let evaluator = [{unary<square>}];
 }
-def Chlo_IsInfOp : Chlo_UnaryOp<"is_inf", AnyTensor, []> {
+def Chlo_IsInfOp : Chlo_UnaryOp<"is_inf", Shlo_FloatTensor, Shlo_BoolTensor, []> {
   let summary = "is infinite";
   let evaluator = [{unary<isInfinite>}];
 }
-def Chlo_IsNegInfOp : Chlo_UnaryOp<"is_neg_inf", AnyTensor, []> {
+def Chlo_IsNegInfOp : Chlo_UnaryOp<"is_neg_inf", Shlo_FloatTensor, Shlo_BoolTensor, []> {
   let summary = "is minus infinity";
   let evaluator = [{unary<isMinusInfinity>}];
 }
-def Chlo_IsPosInfOp : Chlo_UnaryOp<"is_pos_inf", AnyTensor, []> {
+def Chlo_IsPosInfOp : Chlo_UnaryOp<"is_pos_inf", Shlo_FloatTensor, Shlo_BoolTensor, []> {
   let summary = "is plus infinity";
   let evaluator = [{unary<isPlusInfinity>}];
 }
 
-class Chlo_BinaryOp<string mnemonic, string first, string second>
+class Chlo_BinaryOp<string mnemonic, string first, string second, Type type = Shlo_FloatTensor>
     : Chlo_Op<mnemonic, [Pure, Elementwise, SameOperandsAndResultType]> {
-  let results = (outs AnyTensor:$result);
+  let results = (outs type:$result);
   let assemblyFormat = "$" # first # " `,` $" # second # " attr-dict `:` type($" # first #
                        ") `,` type($" # second # ") `->` type($result)";
 }
 def Chlo_NextAfterOp : Chlo_BinaryOp<"next_after", "x", "y"> {
   let summary = "next number after x towards y";
   let evaluator = [{binary<nextAfter>}];
-  let arguments = (ins AnyTensor:$x, AnyTensor:$y);
+  let arguments = (ins Shlo_FloatTensor:$x, Shlo_FloatTensor:$y);
 }
 def Chlo_PolygammaOp : Chlo_BinaryOp<"polygamma", "n", "x"> {
   let summary = "n-th derivative of digamma";
   let evaluator = [{binary<polygamma>}];
-  let arguments = (ins AnyTensor:$n, AnyTensor:$x);
+  let arguments = (ins Shlo_FloatTensor:$n, Shlo_FloatTensor:$x);
 }
 def Chlo_ZetaOp : Chlo_BinaryOp<"zeta", "x", "q"> {
   let summary = "Hurwitz zeta function";
   let evaluator = [{binary<zeta>}];
-  let arguments = (ins AnyTensor:$x, AnyTensor:$q);
+  let arguments = (ins Shlo_FloatTensor:$x, Shlo_FloatTensor:$q);
 }
-def Chlo_MulhiOp : Chlo_BinaryOp<"mulhi", "lhs", "rhs"> {
+def Chlo_MulhiOp : Chlo_BinaryOp<"mulhi", "lhs", "rhs", Shlo_IntTensor> {
   let summary = "upper half of the product";
   let evaluator = [{binary<multiplyHigh>}];
-  let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs);
+  let arguments = (ins Shlo_IntTensor:$lhs, Shlo_IntTensor:$rhs);
 }
 
 // ---- With broadcasting --------------------------------------------------------------------------
 
-class Chlo_BroadcastOp<string mnemonic, string function> : Chlo_Op<mnemonic, [Pure]> {
+def Chlo_Broadcasts : PredOpTrait<"operands broadcast to the result's shape",
+                                  CPred<"::isthmus::chlo::broadcasts(&$_op)">>;
+
+class Chlo_BroadcastOp<string mnemonic, string function, Type type = Shlo_PlainTensor,
+                       Type resultType = type,
+                       list<Trait> traits = [AllElementTypesMatch<["lhs", "rhs", "result"]>]>
+    : Chlo_Op<mnemonic, !listconcat([Pure, Chlo_Broadcasts], traits)> {
   let evaluator = [{broadcasting<}] # function # [{>}];
-  let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs,
+  let arguments = (ins type:$lhs, type:$rhs,
       OptionalAttr<DenseI64ArrayAttr>:$broadcast_dimensions);
-  let results = (outs AnyTensor:$result);
+  let results = (outs resultType:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs attr-dict `:` `(` type($lhs) `,` type($rhs) `)` `->` type(results)
   }];
 }
 def Chlo_BroadcastAddOp : Chlo_BroadcastOp<"broadcast_add", "add">;
-def Chlo_BroadcastAndOp : Chlo_BroadcastOp<"broadcast_and", "bitAnd">;
-def Chlo_BroadcastAtan2Op : Chlo_BroadcastOp<"broadcast_atan2", "atan2">;
-def Chlo_BroadcastComplexOp : Chlo_BroadcastOp<"broadcast_complex", "makeComplex">;
+def Chlo_BroadcastAndOp : Chlo_BroadcastOp<"broadcast_and", "bitAnd", Shlo_BoolOrIntTensor>;
+def Chlo_BroadcastAtan2Op : Chlo_BroadcastOp<"broadcast_atan2", "atan2", Shlo_FloatOrComplexTensor>;
+def Chlo_BroadcastComplexOp
+    : Chlo_BroadcastOp<"broadcast_complex", "makeComplex", Shlo_Float32Or64Tensor, Shlo_ComplexTensor,
+                       [AllElementTypesMatch<["lhs", "rhs"]>,
+                        PredOpTrait<"the result's parts are of the operands' element type",
+                                    CPred<"::isthmus::chlo::hasPartsOf(&$_op)">>]>;
 def Chlo_BroadcastDivOp : Chlo_BroadcastOp<"broadcast_divide", "divide">;
 def Chlo_BroadcastMaxOp : Chlo_BroadcastOp<"broadcast_maximum", "maximum">;
 def Chlo_BroadcastMinOp : Chlo_BroadcastOp<"broadcast_minimum", "minimum">;
 def Chlo_BroadcastMulOp : Chlo_BroadcastOp<"broadcast_multiply", "multiply">;
-def Chlo_BroadcastNextAfterOp : Chlo_BroadcastOp<"broadcast_next_after", "nextAfter">;
-def Chlo_BroadcastOrOp : Chlo_BroadcastOp<"broadcast_or", "bitOr">;
-def Chlo_BroadcastPolygammaOp : Chlo_BroadcastOp<"broadcast_polygamma", "polygamma">;
+def Chlo_BroadcastNextAfterOp : Chlo_BroadcastOp<"broadcast_next_after", "nextAfter", Shlo_FloatTensor>;
+def Chlo_BroadcastOrOp : Chlo_BroadcastOp<"broadcast_or", "bitOr", Shlo_BoolOrIntTensor>;
+def Chlo_BroadcastPolygammaOp : Chlo_BroadcastOp<"broadcast_polygamma", "polygamma", Shlo_FloatTensor>;
 def Chlo_BroadcastPowOp : Chlo_BroadcastOp<"broadcast_power", "power">;
 def Chlo_BroadcastRemOp : Chlo_BroadcastOp<"broadcast_remainder", "remainder">;
-def Chlo_BroadcastShiftLeftOp : Chlo_BroadcastOp<"broadcast_shift_left", "shiftLeft">;
+def Chlo_BroadcastShiftLeftOp : Chlo_BroadcastOp<"broadcast_shift_left", "shiftLeft", Shlo_IntTensor>;
 def Chlo_BroadcastShiftRightArithmeticOp
-    : Chlo_BroadcastOp<"broadcast_shift_right_arithmetic", "shiftRightArithmetic">;
-def Chlo_BroadcastShiftRightLogicalOp : Chlo_BroadcastOp<"broadcast_shift_right_logical", "shiftRightLogical">;
+    : Chlo_BroadcastOp<"broadcast_shift_right_arithmetic", "shiftRightArithmetic", Shlo_IntTensor>;
+def Chlo_BroadcastShiftRightLogicalOp : Chlo_BroadcastOp<"broadcast_shift_right_logical", "shiftRightLogical", Shlo_IntTensor>;
 def Chlo_BroadcastSubOp : Chlo_BroadcastOp<"broadcast_subtract", "subtract">;
-def Chlo_BroadcastXorOp : Chlo_BroadcastOp<"broadcast_xor", "bitXor">;
-def Chlo_BroadcastZetaOp : Chlo_BroadcastOp<"broadcast_zeta", "zeta">;
-def Chlo_BroadcastCompareOp : Chlo_BroadcastOp<"broadcast_compare", ""> {
+def Chlo_BroadcastXorOp : Chlo_BroadcastOp<"broadcast_xor", "bitXor", Shlo_BoolOrIntTensor>;
+def Chlo_BroadcastZetaOp : Chlo_BroadcastOp<"broadcast_zeta", "zeta", Shlo_FloatTensor>;
+def Chlo_BroadcastCompareOp
+    : Chlo_BroadcastOp<"broadcast_compare", "", Shlo_PlainTensor, Shlo_BoolTensor,
+                       [AllElementTypesMatch<["lhs", "rhs"]>]> {
   let evaluator = [{evaluateBroadcastCompare}];
-  let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs,
+  let arguments = (ins Shlo_PlainTensor:$lhs, Shlo_PlainTensor:$rhs,
       OptionalAttr<DenseI64ArrayAttr>:$broadcast_dimensions,
       Chlo_ComparisonDirectionAttr:$comparison_direction,
       OptionalAttr<Chlo_ComparisonTypeAttr>:$compare_type);
 }
-def Chlo_BroadcastSelectOp : Chlo_Op<"broadcast_select", [Pure]> {
+def Chlo_BroadcastSelectOp
+    : Chlo_Op<"broadcast_select", [Pure, Chlo_Broadcasts,
+                                   AllElementTypesMatch<["on_true", "on_false", "result"]>]> {
   let evaluator = [{evaluateBroadcastSelect}];
-  let arguments = (ins AnyTensor:$pred, AnyTensor:$on_true, AnyTensor:$on_false);
-  let results = (outs AnyTensor:$result);
+  let arguments = (ins Shlo_BoolTensor:$pred, Shlo_PlainTensor:$on_true, Shlo_PlainTensor:$on_false);
+  let results = (outs Shlo_PlainTensor:$result);
   let assemblyFormat = [{
     $pred `,` $on_true `,` $on_false attr-dict
       `:` `(` type($pred) `,` type($on_true) `,` type($on_false) `)` `->` type(results)
@@ -239,7 +252,11 @@ def Chlo_ConstantOp : Chlo_Op<"constant", [Pure, AllTypesMatch<["value", "output
   let results = (outs AnyStaticShapeTensor:$output);
   let assemblyFormat = "attr-dict $value";
 }
-def Chlo_ConstantLikeOp : Chlo_Op<"constant_like", [Pure, SameOperandsAndResultShape]> {
+def Chlo_ConstantLikeOp
+    : Chlo_Op<"constant_like",
+              [Pure, SameOperandsAndResultShape,
+               TypesMatchWith<"the value is of the result's element type", "result", "value",
+                              "::mlir::getElementTypeOrSelf($_self)">]> {
   let summary = "a number at each index of the operand";
   let evaluator = [{evaluateConstantLike}];
   let arguments = (ins TypedAttrInterface:$value, AnyTensor:$operand);
@@ -253,12 +270,12 @@ def Chlo_RaggedDotOp : Chlo_Op<"ragged_dot", [Pure]> {
       OptionalAttr<TypedArrayAttrBase<Chlo_PrecisionAttr, "precisions">>:$precision_config);
   let results = (outs AnyTensor:$result);
 }
-def Chlo_TopKOp : Chlo_Op<"top_k", [Pure]> {
+def Chlo_TopKOp : Chlo_Op<"top_k", [Pure, AllElementTypesMatch<["operand", "values"]>]> {
   let summary = "the k largest elements along the last dimension, and where they are";
   let evaluator = [{evaluateTopK}];
-  let arguments = (ins AnyTensor:$operand, I64Attr:$k,
+  let arguments = (ins Shlo_BoolIntOrFloatTensor:$operand, I64Attr:$k,
       DefaultValuedOptionalAttr<BoolAttr, "true">:$is_stable);
-  let results = (outs AnyTensor:$values, AnyTensor:$indices);
+  let results = (outs Shlo_BoolIntOrFloatTensor:$values, Shlo_IntTensor:$indices);
   let hasVerifier = 1;
   let assemblyFormat = [{
     `(` $operand `,` `k` `=` $k (`,` `is_stable` `=` $is_stable^)? `)` attr-dict

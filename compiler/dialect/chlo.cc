@@ -14,6 +14,11 @@
 #define GET_ATTRDEF_CLASSES
 #include "ops/chlo_attributes.cc.inc"
 
+// As which the types of operands are written (ops/types.td).
+using isthmus::shlo::kBool, isthmus::shlo::kComplex, isthmus::shlo::kFloat,
+    isthmus::shlo::kFloat32Or64, isthmus::shlo::kInteger, isthmus::shlo::kPlainElement,
+    isthmus::shlo::kQuantized;
+
 #define GET_OP_CLASSES
 #include "ops/chlo.cc.inc"
 
@@ -46,6 +51,37 @@ void RaggedDotDimensionNumbersAttr::print(mlir::AsmPrinter& printer) const {
                         listField("rhs_contracting_dimensions", getRhsContractingDimensions()),
                         listField("lhs_ragged_dimensions", getLhsRaggedDimensions()),
                         listField("rhs_group_dimensions", getRhsGroupDimensions())});
+}
+
+bool broadcasts(mlir::Operation* op) {
+  auto result = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
+  auto dimensions = op->getAttrOfType<mlir::DenseI64ArrayAttr>("broadcast_dimensions");
+  llvm::SmallVector<int64_t> grown(result.getRank(), 1);
+  for (mlir::Type operand : op->getOperandTypes()) {
+    auto type = llvm::cast<mlir::RankedTensorType>(operand);
+    const int64_t missing = result.getRank() - type.getRank();
+    if (missing < 0) return false;
+    const bool isPlaced = dimensions && missing > 0;
+    if (isPlaced && dimensions.size() != type.getRank()) return false;
+    int64_t last = -1;
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      const int64_t to = isPlaced ? dimensions[d] : missing + d;
+      if (to <= last || to >= result.getRank()) return false;
+      last = to;
+      const int64_t size = type.getDimSize(d);
+      if (size == 1) continue;
+      if (mlir::failed(mlir::verifyCompatibleShape({size}, {result.getDimSize(to)}))) return false;
+      grown[to] = size;
+    }
+  }
+  return mlir::succeeded(mlir::verifyCompatibleShape(grown, result.getShape()));
+}
+
+bool hasPartsOf(mlir::Operation* op) {
+  auto complex =
+      llvm::dyn_cast<mlir::ComplexType>(mlir::getElementTypeOrSelf(op->getResult(0).getType()));
+  return complex &&
+         complex.getElementType() == mlir::getElementTypeOrSelf(op->getOperand(0).getType());
 }
 
 mlir::LogicalResult TopKOp::verify() {

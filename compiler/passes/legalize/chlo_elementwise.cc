@@ -152,7 +152,10 @@ LogicalResult legalizeSquare(chlo::SquareOp op, PatternRewriter& rewriter) {
 LogicalResult legalizeConj(chlo::ConjOp op, PatternRewriter& rewriter) {
   auto array = llvm::dyn_cast<mlir::RankedTensorType>(op.getOperand().getType());
   auto complex = array ? llvm::dyn_cast<mlir::ComplexType>(array.getElementType()) : nullptr;
-  if (!complex) return mlir::failure();
+  if (!complex) {
+    rewriter.replaceOp(op, op.getOperand());
+    return mlir::success();
+  }
   auto part = array.clone(complex.getElementType());
   Value real = shlo::RealOp::create(rewriter, op.getLoc(), part, op.getOperand());
   Value imag = shlo::ImagOp::create(rewriter, op.getLoc(), part, op.getOperand());
