@@ -1,5 +1,6 @@
 // The inline-calls pass: one function holds the whole program.
 #include "compiler/dialect/chlo.h"
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
@@ -125,11 +126,10 @@ struct InlineCallsPass : impl::InlineCallsPassBase<InlineCallsPass> {
     auto [entry, isNew] = marks_.try_emplace(function, Mark::kOpen);
     if (!isNew) {
       if (entry->second == Mark::kDone) return mlir::success();
-      return function.emitError("function @")
-             << function.getName() << " calls itself: recursion cannot be compiled";
+      return errorOf(function) << " calls itself: recursion cannot be compiled";
     }
     if (depth > kMaxCallDepth) {
-      return function.emitError("calls nest deeper than ") << kMaxCallDepth;
+      return errorOf(function) << " is called deeper than " << kMaxCallDepth << " calls";
     }
     int64_t operations = 0;
     llvm::SmallVector<mlir::Operation*> calls;
@@ -149,25 +149,30 @@ struct InlineCallsPass : impl::InlineCallsPassBase<InlineCallsPass> {
       mlir::FlatSymbolRefAttr name = calleeOf(call);
       auto callee = symbols.lookup<mlir::func::FuncOp>(name.getValue());
       if (!callee || callee.isExternal() || callee.getBody().getBlocks().size() != 1) {
-        return call->emitError("calls @") << name.getValue() << ", which has no body here";
+        return emitInvalid(call, "calls @") << name.getValue() << ", which has no body here";
       }
       if (callee.getArgumentTypes() != call->getOperandTypes() ||
           callee.getResultTypes() != call->getResultTypes()) {
-        return call->emitError("calls @")
+        return emitInvalid(call, "calls @")
                << name.getValue() << " of type " << callee.getFunctionType()
                << " with other operand or result types";
       }
       if (mlir::failed(inlineInto(callee, symbols, depth + 1))) return mlir::failure();
       operations += sizes_[callee];
       if (operations > kMaxOperations) {
-        return function.emitError("function @") << function.getName() << " has more than "
-                                                << kMaxOperations << " operations after inlining";
+        return errorOf(function) << " has more than " << kMaxOperations
+                                 << " operations after inlining";
       }
       inlineCall(call, callee);
     }
     sizes_[function] = operations;
     marks_[function] = Mark::kDone;
     return mlir::success();
+  }
+
+  // (An operation's own error would quote the whole function.)
+  static mlir::InFlightDiagnostic errorOf(mlir::func::FuncOp function) {
+    return mlir::emitError(function.getLoc(), "function @") << function.getName();
   }
 
   static mlir::FlatSymbolRefAttr calleeOf(mlir::Operation* call) {

@@ -1,5 +1,6 @@
 """Programs that are well-formed text and ask too much: an error each, soon, in the same process."""
 
+import re
 import time
 
 import numpy as np
@@ -48,7 +49,7 @@ PROGRAMS = {
         main("return %x : tensor<f32>",
              f"%x: tensor<f32>, %y: {'tuple<' * 100000}tensor<f32>{'>' * 100000}"), "nests deeper"),
     "regions nested deeply": (nested_cases(5000), "nests deeper"),
-    "calls nested deeply": (call_chain(2000, 1), "calls nest deeper"),
+    "calls nested deeply": (call_chain(2000, 1), "is called deeper"),
     "calls that double each time": (call_chain(40, 2), "operations after inlining"),
     "a function that calls itself": (
         main("%0 = call @main(%x) : (tensor<f32>) -> tensor<f32>\nreturn %0 : tensor<f32>"),
@@ -134,6 +135,81 @@ def test_refused(client, name):
     assert time.monotonic() - begin < 60
 
 
+def of_chlo(operation, result="tensor<4xf32>"):
+    return main(f"%r = {operation}\nreturn %r : {result}", "%x: tensor<4xf32>, %y: tensor<3xf32>, %s: tensor<f32>", result)
+
+
+def scan(argument="f32", result="4", dimension=0):
+    return main(f"%r, %c = chlo.scan(%x) inits(%s) dimension={dimension} {{\n^bb0(%a: tensor<{argument}>, %b: tensor<f32>):\n"
+                f"stablehlo.return %a, %b : tensor<{argument}>, tensor<f32>\n}} : (tensor<4xf32>, tensor<f32>) -> "
+                f"(tensor<{result}xf32>, tensor<f32>)\nreturn %r : tensor<{result}xf32>",
+                "%x: tensor<4xf32>, %s: tensor<f32>", f"tensor<{result}xf32>")
+
+
+def einsum(config, result):
+    return of_chlo(f'stablehlo.einsum %x, %y, config = "{config}" : (tensor<4xf32>, tensor<3xf32>) -> {result}', result)
+
+
+# What these became was compiled, or said to be missing.
+WRONG = {
+    "operands that do not broadcast": (
+        of_chlo("chlo.broadcast_add %x, %y : (tensor<4xf32>, tensor<3xf32>) -> tensor<4xf32>"), "broadcast to the result"),
+    "a result larger than what broadcasts to it": (
+        of_chlo("chlo.broadcast_add %s, %s : (tensor<f32>, tensor<f32>) -> tensor<4xf32>"), "broadcast to the result"),
+    "a sum of another type": (
+        of_chlo("chlo.broadcast_add %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf64>", "tensor<4xf64>"),
+        "same element type"),
+    "a test whose result is no boolean": (of_chlo("chlo.is_inf %x : tensor<4xf32> -> tensor<4xf32>"), "bool values"),
+    "a choice by numbers": (
+        of_chlo("chlo.broadcast_select %x, %x, %x : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>"),
+        "bool values"),
+    "parts of another type": (
+        of_chlo("chlo.broadcast_complex %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xcomplex<f64>>",
+                "tensor<4xcomplex<f64>>"), "element type"),
+    "a function of integers": (
+        main("%r = chlo.lgamma %x : tensor<4xi32> -> tensor<4xi32>\nreturn %r : tensor<4xi32>", "%x: tensor<4xi32>",
+             "tensor<4xi32>"), "float values"),
+    "a scan of another type": (scan(argument="f64"), "body of other types"),
+    "a scan with too large a result": (scan(result="4x7"), "body of other types"),
+    "a scan along what is not there": (scan(dimension=5), "body of other types"),
+    "a summation with too large a result": (einsum("i,j->ij", "tensor<9x9xf32>"), "of sizes 4 and 9"),
+    "a summation of another type": (einsum("i,j->ij", "tensor<4x3xf64>"), "different element types"),
+    "letters that are nowhere": (einsum("i,j->ik", "tensor<4x9xf32>"), "no operand has"),
+    "a call of what has no body": (
+        of_chlo("call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>") + "\nfunc.func private @f(tensor<4xf32>) -> tensor<4xf32>",
+        "no body"),
+    "elements that were left out": (
+        of_chlo("stablehlo.constant dense_resource<__elided__> : tensor<4xf32>"), "has 0 bytes, expected 16"),
+    "a condition that does not hold": (
+        main('%c = stablehlo.constant dense<false> : tensor<i1>\nstablehlo.custom_call @shape_assertion(%c) '
+             '{error_message = "too few rows", has_side_effect = true} : (tensor<i1>) -> ()\nreturn %x : tensor<f32>'),
+        "too few rows"),
+} | {name: PROGRAMS[name] for name in (
+    "a ragged contraction over a dimension that is not there", "a ragged contraction with too large a result",
+    "an indexed dimension that is not there", "more of an index than there is",
+    "a size that a program computes otherwise than its result has")}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_programs_are_invalid_arguments(client, name):
+    program, message = WRONG[name]
+    with pytest.raises(pypjrt.errors.InvalidArgument, match=message) as raised:
+        client.compile(program).close()
+    assert re.search(r"program:\d+:\d+", str(raised.value))
+
+
+def test_small_constants_at_the_end_of_the_text(client):
+    """Kernels had none of constants whose elements are a resource."""
+    program = main("%c = stablehlo.constant dense_resource<two> : tensor<2xf32>\n%p = stablehlo.constant dense_resource<bits> : tensor<2xi1>\n"
+                   "%s = stablehlo.add %x, %c : tensor<2xf32>\n%r = stablehlo.select %p, %s, %x : tensor<2xi1>, tensor<2xf32>\n"
+                   "return %r : tensor<2xf32>", "%x: tensor<2xf32>", "tensor<2xf32>")
+    program += '\n{-# dialect_resources: { builtin: { two: "0x040000000000803F00000040", bits: "0x010000000100" } } #-}'
+    with client.compile(program) as executable, client.device(0) as device:
+        ones = bytearray(np.ones(2, np.float32).tobytes())
+        (result,) = executable(client.buffer_from_host(ones, client._plugin.abi.PJRT_Buffer_Type_F32, [2], device))
+        np.testing.assert_array_equal(np.frombuffer(bytes(result.to_host()), np.float32), [2, 1])
+
+
 def test_parameters_by_the_hundred_thousand(client):
     """The time to check where they all are used to grow with the square of their number."""
     count = 100_000
@@ -141,6 +217,14 @@ def test_parameters_by_the_hundred_thousand(client):
                    "%x: tensor<f32>, " + ", ".join(f"%a{i}: tensor<f32>" for i in range(count)))
     begin = time.monotonic()
     client.compile(program).close()
+    assert time.monotonic() - begin < 60
+
+
+def test_functions_by_the_ten_thousand(client):
+    """To find those that nothing calls took time by the square of their number."""
+    function = "\nfunc.func private @f{}(%x: tensor<f32>) -> tensor<f32> {{ return %x : tensor<f32> }}"
+    begin = time.monotonic()
+    client.compile(main("return %x : tensor<f32>") + "".join(function.format(n) for n in range(50_000))).close()
     assert time.monotonic() - begin < 60
 
 

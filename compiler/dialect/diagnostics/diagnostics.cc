@@ -2,6 +2,7 @@
 
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Verifier.h"
 
 namespace isthmus {
 namespace {
@@ -9,12 +10,37 @@ namespace {
 // Long reports help nobody, and hostile programs can make as many errors as they like.
 constexpr size_t kMaxReportBytes = 8192;
 
+// Metadata of a diagnostic, for which MLIR has no use of its own.
+void setCode(mlir::Diagnostic& diagnostic, StatusCode code) {
+  diagnostic.getMetadata().emplace_back(static_cast<int32_t>(code));
+}
+
+mlir::InFlightDiagnostic asInvalid(mlir::InFlightDiagnostic diagnostic) {
+  setCode(*diagnostic.getUnderlyingDiagnostic(), StatusCode::kInvalidArgument);
+  return diagnostic;
+}
+
 }  // namespace
 
 void emitStatus(mlir::Operation* op, const Status& status) {
   mlir::InFlightDiagnostic diagnostic = op->emitError(std::string(status.message()));
-  diagnostic.getUnderlyingDiagnostic()->getMetadata().emplace_back(
-      static_cast<int32_t>(status.code()));
+  setCode(*diagnostic.getUnderlyingDiagnostic(), status.code());
+}
+
+mlir::InFlightDiagnostic emitInvalid(mlir::Operation* op, const llvm::Twine& message) {
+  return asInvalid(op->emitOpError(message));
+}
+
+mlir::InFlightDiagnostic emitInvalid(mlir::Location place, const llvm::Twine& message) {
+  return asInvalid(mlir::emitError(place, message));
+}
+
+mlir::LogicalResult verifyRules(mlir::Operation* op, bool isRecursive) {
+  mlir::ScopedDiagnosticHandler handler(op->getContext(), [](mlir::Diagnostic& diagnostic) {
+    setCode(diagnostic, StatusCode::kInvalidArgument);
+    return mlir::failure();  // for the handler before
+  });
+  return mlir::verify(op, isRecursive);
 }
 
 DiagnosticCollector::DiagnosticCollector(mlir::MLIRContext* context)

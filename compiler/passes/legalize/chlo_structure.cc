@@ -3,13 +3,13 @@
 #include <numeric>
 
 #include "compiler/dialect/chlo.h"
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "mlir/IR/Verifier.h"
 
 namespace isthmus {
 namespace {
@@ -187,12 +187,12 @@ LogicalResult checkRaggedDot(chlo::RaggedDotOp op) {
       !areDimensionsOf(rhs,
                        {numbers.getRhsBatchingDimensions(), numbers.getRhsContractingDimensions(),
                         numbers.getRhsGroupDimensions()})) {
-    return op.emitOpError("has dimension numbers that ")
+    return emitInvalid(op, "has dimension numbers that ")
            << lhs << " and " << rhs << " do not have, or twice";
   }
   for (int64_t b = 0; b + 1 < sizes.getRank() && b < static_cast<int64_t>(batch.size()); ++b) {
     if (sizes.getDimSize(b) != lhs.getDimSize(batch[b])) {
-      return op.emitOpError("has group sizes ")
+      return emitInvalid(op, "has group sizes ")
              << sizes << ", expected dimension " << b << " as large as dimension " << batch[b]
              << " of " << lhs;
     }
@@ -224,7 +224,7 @@ LogicalResult legalizeRaggedDot(chlo::RaggedDotOp op, PatternRewriter& rewriter)
                                                    rightSum);
     auto dot = shlo::DotGeneralOp::create(rewriter, op.getLoc(), product, left, op.getRhs(), dims,
                                           mlir::ArrayAttr(), shlo::DotAlgorithmAttr());
-    if (mlir::succeeded(mlir::verify(dot))) return dot;
+    if (mlir::succeeded(verifyRules(dot))) return dot;
     rewriter.eraseOp(dot);
     return {};
   };
@@ -269,7 +269,7 @@ LogicalResult legalizeRaggedDot(chlo::RaggedDotOp op, PatternRewriter& rewriter)
   Dims given(type.getShape());
   auto front = static_cast<int64_t>(leftBatch.size());
   if (front >= type.getRank()) {
-    return op.emitOpError("has a result ") << type << " of too few dimensions";
+    return emitInvalid(op, "has a result ") << type << " of too few dimensions";
   }
   std::rotate(given.begin(), given.begin() + 1, given.begin() + 1 + front);
   Value product = contract(masked, type.clone(given));

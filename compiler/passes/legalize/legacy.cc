@@ -1,5 +1,6 @@
 // Operations that newer ones have taken the place of, or that hardly anybody uses: einsum,
 // unary_einsum, cross-replica-sum, collective_reduce, rng.
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/combiner.h"
 #include "compiler/dialect/types/array_shape.h"
@@ -62,13 +63,34 @@ bool fits(Value operand, llvm::StringRef letters) {
   return true;
 }
 
+// Whether each letter stands for one size, and all are of one element type; else reports it.
+bool agree(mlir::Operation* op, llvm::ArrayRef<std::pair<Value, llvm::StringRef>> arrays) {
+  llvm::DenseMap<char, int64_t> sizes;
+  for (auto [array, letters] : arrays) {
+    RankedTensorType type = tensorTypeOf(array);
+    if (type.getElementType() != tensorTypeOf(arrays.front().first).getElementType()) {
+      emitInvalid(op, "has arrays of different element types");
+      return false;
+    }
+    for (auto [letter, size] : llvm::zip(letters, type.getShape())) {
+      auto [known, isNew] = sizes.try_emplace(letter, size);
+      if (known->second == size) continue;
+      emitInvalid(op, "has dimensions '")
+          << llvm::StringRef(&letter, 1) << "' of sizes " << known->second << " and " << size;
+      return false;
+    }
+  }
+  return true;
+}
+
 LogicalResult legalizeUnaryEinsum(shlo::UnaryEinsumOp op, PatternRewriter& rewriter) {
   auto [left, right] = op.getEinsumConfig().split("->");
   std::string letters = left.trim().str(), out = right.trim().str();
   if (!fits(op.getOperand(), letters) || !fits(op.getResult(), out)) return mlir::failure();
   if (!llvm::all_of(out, [&](char c) { return llvm::StringRef(letters).contains(c); })) {
-    return mlir::failure();
+    return emitInvalid(op, "has a result with letters that the operand has not");
   }
+  if (!agree(op, {{op.getOperand(), letters}, {op.getResult(), out}})) return mlir::failure();
   ArrayBuilder b(op, rewriter);
   Value sum = sumOver(b, op.getOperand(), letters, out);
   rewriter.replaceOp(op, inOrder(b, sum, letters, out));
@@ -80,6 +102,9 @@ LogicalResult legalizeEinsum(shlo::EinsumOp op, PatternRewriter& rewriter) {
   auto [first, second] = operands.split(",");
   std::string left = first.trim().str(), right = second.trim().str(), out = result.trim().str();
   if (!fits(op.getLhs(), left) || !fits(op.getRhs(), right) || !fits(op.getResult(), out)) {
+    return mlir::failure();
+  }
+  if (!agree(op, {{op.getLhs(), left}, {op.getRhs(), right}, {op.getResult(), out}})) {
     return mlir::failure();
   }
   ArrayBuilder b(op, rewriter);
@@ -106,7 +131,7 @@ LogicalResult legalizeEinsum(shlo::EinsumOp op, PatternRewriter& rewriter) {
   }
   if (!llvm::all_of(out, [&](char c) { return llvm::StringRef(given).contains(c); }) ||
       given.size() != out.size()) {
-    return mlir::failure();
+    return emitInvalid(op, "has a result with letters that no operand has");
   }
   for (char letter : given) {
     size_t at = left.find(letter);

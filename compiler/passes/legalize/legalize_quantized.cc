@@ -3,6 +3,7 @@
 // What an operation means for quantized operands is in the op table: it computes with the real
 // numbers that they stand for, or it moves what is stored. Formulas and their order of rounding:
 // StableHLO specification, uniform_quantize and uniform_dequantize.
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types/type_conversion.h"
 #include "compiler/passes/passes.h"
@@ -112,8 +113,8 @@ class Rewriter {
     auto axis = static_cast<int64_t>(perAxis.getQuantizedDimension());
     auto count = static_cast<int64_t>(numbers.size());
     if (axis >= whole.getRank() || whole.getDimSize(axis) != count) {
-      mlir::emitError(location_) << "a type with " << count << " scales does not fit dimension "
-                                 << axis << " of " << whole;
+      emitInvalid(location_, "a type with ")
+          << count << " scales does not fit dimension " << axis << " of " << whole;
       return {};
     }
     Value list = shlo::ConstantOp::create(

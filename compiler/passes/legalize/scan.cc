@@ -4,6 +4,7 @@
 #include "compiler/passes/legalize/scan.h"
 
 #include "compiler/dialect/chlo.h"
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
@@ -119,6 +120,29 @@ LogicalResult makeLoop(const Scan& scan, PatternRewriter& rewriter) {
   return mlir::success();
 }
 
+// Whether the body takes and gives slices of the scanned arrays, and carries of one type.
+bool hasMatchingTypes(const Scan& scan) {
+  mlir::Operation* end = scan.body->front().getTerminator();
+  auto sliceOf = [&](mlir::Type whole) -> mlir::Type {
+    auto array = llvm::cast<RankedTensorType>(whole);
+    return RankedTensorType::get(without(array.getShape(), scan.dimension), array.getElementType());
+  };
+  for (auto [i, operand] : llvm::enumerate(scan.op->getOperandTypes())) {
+    mlir::Type expected = i < scan.inputs ? sliceOf(operand) : operand;
+    if (scan.body->getArgument(static_cast<unsigned>(i)).getType() != expected) return false;
+  }
+  for (auto [i, result] : llvm::enumerate(scan.op->getResultTypes())) {
+    mlir::Type expected = i < scan.outputs ? sliceOf(result) : result;
+    if (end->getOperand(static_cast<unsigned>(i)).getType() != expected) return false;
+    if (i >= scan.outputs &&
+        scan.op->getOperand(static_cast<unsigned>(scan.inputs + i - scan.outputs)).getType() !=
+            expected) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // Whether the body and the types are what the loop needs; the length is filled in.
 bool complete(Scan& scan, std::optional<int64_t> statedLength) {
   if (scan.body->empty() || scan.inputs > scan.op->getNumOperands() ||
@@ -141,7 +165,20 @@ bool complete(Scan& scan, std::optional<int64_t> statedLength) {
   }
   if (!length || *length < 0) return false;
   scan.length = *length;
-  return true;
+  return hasMatchingTypes(scan);
+}
+
+// Arrays of dynamic shape may be right.
+LogicalResult refuse(mlir::Operation* op) {
+  auto isStatic = [](mlir::Type type) {
+    auto array = llvm::dyn_cast<RankedTensorType>(type);
+    return array && array.hasStaticShape();
+  };
+  if (!llvm::all_of(op->getOperandTypes(), isStatic) ||
+      !llvm::all_of(op->getResultTypes(), isStatic)) {
+    return mlir::failure();
+  }
+  return emitInvalid(op, "scans arrays and has a body of other types or sizes");
 }
 
 LogicalResult legalizeScan(chlo::ScanOp op, PatternRewriter& rewriter) {
@@ -152,7 +189,7 @@ LogicalResult legalizeScan(chlo::ScanOp op, PatternRewriter& rewriter) {
             static_cast<int64_t>(op.getDimension()),
             0,
             op.getIsReverse()};
-  if (!complete(scan, op.getScanDimSize())) return mlir::failure();
+  if (!complete(scan, op.getScanDimSize())) return refuse(op);
   return makeLoop(scan, rewriter);
 }
 
@@ -164,7 +201,7 @@ LogicalResult legalizeComposite(shlo::CompositeOp op, PatternRewriter& rewriter)
   auto dimension = attributes.getAs<mlir::IntegerAttr>("dimension");
   if (!inputs || !results || !dimension || inputs.size() != 2 || results.size() != 2 ||
       inputs[0] < 0 || results[0] < 0) {
-    return mlir::failure();
+    return refuse(op);
   }
   auto reverse = attributes.getAs<mlir::BoolAttr>("is_reverse");
   auto length = attributes.getAs<mlir::IntegerAttr>("scan_dim_size");
@@ -175,9 +212,7 @@ LogicalResult legalizeComposite(shlo::CompositeOp op, PatternRewriter& rewriter)
             dimension.getInt(),
             0,
             reverse && reverse.getValue()};
-  if (!complete(scan, length ? std::optional(length.getInt()) : std::nullopt)) {
-    return mlir::failure();
-  }
+  if (!complete(scan, length ? std::optional(length.getInt()) : std::nullopt)) return refuse(op);
   return makeLoop(scan, rewriter);
 }
 

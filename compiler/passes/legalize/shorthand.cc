@@ -1,10 +1,10 @@
 // Operations that are another operation with some arguments left out.
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
 #include "llvm/ADT/STLExtras.h"
-#include "mlir/IR/Verifier.h"
 
 namespace isthmus {
 namespace {
@@ -83,7 +83,7 @@ LogicalResult legalizeTorchIndexSelect(shlo::TorchIndexSelectOp op, PatternRewri
   int64_t dim = op.getDim(), batches = op.getBatchDims();
   if (batches < 0 || dim < batches || dim >= operandType.getRank() ||
       batches > indexType.getRank()) {
-    return op.emitOpError("expects 0 <= batch_dims <= dim < ")
+    return emitInvalid(op, "expects 0 <= batch_dims <= dim < ")
            << operandType.getRank() << " and batch_dims <= " << indexType.getRank()
            << ", got batch_dims = " << batches << " and dim = " << dim;
   }
@@ -106,7 +106,7 @@ LogicalResult legalizeTorchIndexSelect(shlo::TorchIndexSelectOp op, PatternRewri
   auto gather = shlo::GatherOp::create(rewriter, op.getLoc(), op.getType(), op.getOperand(),
                                        op.getIndex(), numbers, sizes, /*indices_are_sorted=*/false);
   // Its rules are those of the sizes and of the result.
-  if (mlir::failed(mlir::verify(gather))) {
+  if (mlir::failed(verifyRules(gather))) {
     rewriter.eraseOp(gather);
     return mlir::failure();
   }

@@ -1,5 +1,6 @@
 #include "compiler/passes/shapes/dynamic_calls.h"
 
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -125,7 +126,7 @@ mlir::FailureOr<bool> holds(shlo::CustomCallOp call, KnownIntegers& known) {
   std::optional<Numbers> condition = known.of(call->getOperand(0));
   if (!condition || condition->size() != 1) return false;
   if ((*condition)[0] == 0) {
-    mlir::emitError(call.getLoc(), messageOf(call, known));  // the operation would be quoted, too
+    emitInvalid(call.getLoc(), messageOf(call, known));
     return mlir::failure();
   }
   return true;

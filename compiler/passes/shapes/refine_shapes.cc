@@ -1,4 +1,5 @@
 // The refine-shapes pass: shapes that a program computes from constants become types.
+#include "compiler/dialect/diagnostics/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/rules/rules.h"
@@ -12,7 +13,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 
 namespace isthmus {
@@ -92,7 +92,7 @@ class Refiner {
     mlir::Operation* known = knownForm(call, known_, builder_);
     if (!known) return false;
     inferResults(*known);
-    hasFailed_ |= mlir::failed(mlir::verify(known));
+    hasFailed_ |= mlir::failed(verifyRules(known));
     call->replaceAllUsesWith(known);
     replaced_.push_back(call);
     return true;
@@ -349,7 +349,7 @@ struct RefineShapesPass : impl::RefineShapesPassBase<RefineShapesPass> {
                       llvm::any_of(op->getResultTypes(), isQuantized)) {
                     return mlir::WalkResult::advance();
                   }
-                  return mlir::WalkResult(mlir::verify(op, /*verifyRecursively=*/false));
+                  return mlir::WalkResult(verifyRules(op, /*isRecursive=*/false));
                 })
                 .wasInterrupted();
   }
