@@ -89,3 +89,23 @@ func.func @complex_near_overflow_f64() {
   check.expect_close %r, %expected1, max_ulp_difference = 16 : tensor<2xcomplex<f64>>, tensor<2xcomplex<f64>>
   func.return
 }
+
+// -----
+
+func.func @complex_with_infinite_factors_f32() {
+  %x = stablehlo.constant dense<[(1.6953125, 90.25), (1.5625, -91.0), (1.5703125, 89.5)]> : tensor<3xcomplex<f32>>
+  %r = stablehlo.cosine %x : tensor<3xcomplex<f32>>
+  %expected1 = stablehlo.constant dense<[(-9.730830808315151e+37, 0xFF800000), (1.376095954071734e+37, 0x7F800000), (1.7906719478692386e+35, 0xFF800000)]> : tensor<3xcomplex<f32>>
+  check.expect_close %r, %expected1, max_ulp_difference = 16 : tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>
+  func.return
+}
+
+// -----
+
+func.func @complex_with_infinite_factors_f64() {
+  %x = stablehlo.constant dense<[(1.6953125, 711.5), (1.5625, -714.25), (1.5703125, 710.5)]> : tensor<3xcomplex<f64>>
+  %r = stablehlo.cosine %x : tensor<3xcomplex<f64>>
+  %expected1 = stablehlo.constant dense<[(-6.217228452348634e+307, 0xFFF0000000000000), (6.496576733389102e+307, 0x7FF0000000000000), (8.910237825984188e+304, 0xFFF0000000000000)]> : tensor<3xcomplex<f64>>
+  check.expect_close %r, %expected1, max_ulp_difference = 16 : tensor<3xcomplex<f64>>, tensor<3xcomplex<f64>>
+  func.return
+}

@@ -89,3 +89,23 @@ func.func @complex_near_overflow_f64() {
   check.expect_close %r, %expected1, max_ulp_difference = 16 : tensor<2xcomplex<f64>>, tensor<2xcomplex<f64>>
   func.return
 }
+
+// -----
+
+func.func @complex_with_infinite_factors_f32() {
+  %x = stablehlo.constant dense<[(0.125, 90.25), (-0.0078125, -91.0), (3.140625, 89.5)]> : tensor<3xcomplex<f32>>
+  %r = stablehlo.sine %x : tensor<3xcomplex<f32>>
+  %expected1 = stablehlo.constant dense<[(9.768445551045603e+37, 0x7F800000), (-1.2958461919387458e+37, 0xFF800000), (3.5813434995976646e+35, 0xFF800000)]> : tensor<3xcomplex<f32>>
+  check.expect_close %r, %expected1, max_ulp_difference = 16 : tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>
+  func.return
+}
+
+// -----
+
+func.func @complex_with_infinite_factors_f64() {
+  %x = stablehlo.constant dense<[(0.125, 711.5), (-0.0078125, -714.25), (3.140625, 710.5)]> : tensor<3xcomplex<f64>>
+  %r = stablehlo.sine %x : tensor<3xcomplex<f64>>
+  %expected1 = stablehlo.constant dense<[(6.241260743727507e+307, 0x7FF0000000000000), (-6.117716058419577e+307, 0xFFF0000000000000), (1.782047356618539e+305, 0xFFF0000000000000)]> : tensor<3xcomplex<f64>>
+  check.expect_close %r, %expected1, max_ulp_difference = 16 : tensor<3xcomplex<f64>>, tensor<3xcomplex<f64>>
+  func.return
+}

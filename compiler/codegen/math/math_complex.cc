@@ -189,31 +189,38 @@ ComplexV logistic(ComplexV a) {
   return divide({a.re.k(1.0), a.re.k(0.0)}, {e.re + 1.0, e.im});
 }
 
+// Both without their common factor, in which a product by a sine or a cosine may be finite where
+// they are not.
 struct Hyperbolic {
   V sinh;
   V cosh;
+  V factor;
 };
 
 Hyperbolic hyperbolic(V x) {
-  // e^|x| / 2, which may be finite where e^|x| is not.
-  V half = exp(abs(x)) * 0.5;
+  V isLarge = abs(x) > 80.0;
   V root = exp(abs(x) * 0.5);
-  half = select(half == kInf, root * (root * 0.5), half);
+  V half = root * 0.5;
   V e = expm1(abs(x));
-  V sinh = select(abs(x) > 80.0, half, (e + e / (e + 1.0)) * 0.5);
-  return {copySign(sinh, x), half + 0.25 / half};
+  V sinh = select(isLarge, half, (e + e / (e + 1.0)) * 0.5);
+  V power = exp(abs(x)) * 0.5;
+  return {copySign(sinh, x), select(isLarge, half, power + 0.25 / power),
+          select(isLarge, root, root.k(1.0))};
 }
 
-// sin x cosh y + i cos x sinh y
+// sin x cosh y + i cos x sinh y; imaginary arguments stay imaginary (0 * inf would be NaN).
 ComplexV sine(ComplexV a) {
   Hyperbolic y = hyperbolic(a.im);
-  return {sin(a.re) * y.cosh, cos(a.re) * y.sinh};
+  V re = sin(a.re) * y.cosh * y.factor;
+  return {select(a.re == 0.0, a.re, re), cos(a.re) * y.sinh * y.factor};
 }
 
 // cos x cosh y - i sin x sinh y
 ComplexV cosine(ComplexV a) {
   Hyperbolic y = hyperbolic(a.im);
-  return {cos(a.re) * y.cosh, -(sin(a.re) * y.sinh)};
+  V im = sin(a.re) * y.sinh * y.factor;
+  im = select(a.re == 0.0, a.re * copySign(a.re.k(1.0), a.im), im);
+  return {cos(a.re) * y.cosh * y.factor, -im};
 }
 
 // The greater pair of (real, imaginary) in lexicographic order.
