@@ -55,6 +55,10 @@ def log_ratio(z):     # (log((1+s)/(1-s)) - 2s) / s^3 with s^2 = z
     return (((ONE + s) / (ONE - s)).ln() - 2 * s) / (s * z)
 
 
+def log_ratio_tail(z):    # (log_ratio(z) - 2 / 3) / z
+    return TWO / 5 if z < D(10) ** -20 else (log_ratio(z) - TWO / 3) / z
+
+
 def sin_tail(z):      # (sin(x) - x) / x^3
     return series(z, -ONE / 6, lambda k, t: -t * z / ((2 * k + 2) * (2 * k + 3)))
 
@@ -275,6 +279,7 @@ def main():
                  narrow)
         else:
             emit(f'kLogRatio{suffix}', log_ratio, lambda z: z or tiny, D(0), s_max, 6, narrow)
+            emit(f'kLogRatioTail{suffix}', log_ratio_tail, lambda z: ONE / log_ratio_tail(z), D(0), s_max, 9, narrow)
         emit(f'kSin{suffix}', sin_tail, lambda z: z or tiny, D(0), quarter, n['sin'], narrow)
         emit(f'kCos{suffix}', cos_tail, lambda z: z * z or tiny, D(0), quarter, n['cos'], narrow)
         emit(f'kAtan{suffix}', atan_tail, lambda z: z or tiny, D(0), eighth, n['atan'], narrow)

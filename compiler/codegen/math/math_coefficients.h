@@ -42,6 +42,12 @@ inline constexpr double kLogRatioF64[] = {
     0x1.5555555555593p-1, 0x1.999999997fb0fp-2, 0x1.249249421929bp-2, 0x1.c71c51e6edc59p-3,
     0x1.7466465b4b833p-3, 0x1.39a0f0e201e0fp-3, 0x1.2f0db39397d5ap-3,
 };
+// error 2.2e-22
+inline constexpr double kLogRatioTailF64[] = {
+    0x1.999999999999ap-2, 0x1.2492492492492p-2, 0x1.c71c71c71c705p-3, 0x1.745d1745d3f6dp-3,
+    0x1.3b13b138eb754p-3, 0x1.1111122170afap-3, 0x1.e1e13e91e7a8cp-4, 0x1.af46a47cf6528p-4,
+    0x1.82bbbd38bdb7bp-4, 0x1.987c659c51f6ap-4,
+};
 // error 2e-21
 inline constexpr double kSinF64[] = {
     -0x1.5555555555555p-3,  0x1.111111111110bp-7,  -0x1.a01a01a018ab1p-13, 0x1.71de3a53354ffp-19,

@@ -347,9 +347,74 @@ V cbrt(V x) {
   return select((x == 0.0) | ~(abs(x) < kInf), x, y);
 }
 
-V pow(V x, V y) {
-  if (x.isF64()) return callPerLane("pow", {x, y});
-  // In f64, which leaves nothing to be desired in f32 and less: x to the power of 1 is x.
+// The sum of two numbers, of which the second is below half an ulp of the first.
+struct Sum {
+  V high, low;
+};
+
+static Sum product(V a, V b) {
+  V high = a * b;
+  return {high, fma(a, b, -high)};
+}
+
+// Of positive numbers of f64, with 10 bits more than they have: a power is the exponential of its
+// multiple. As in logCore, with the first terms in two parts: log (1 + f) = 2s + s³ (2/3 + s²
+// Q(s²)).
+static Sum logInParts(V x) {
+  V isSubnormal = x < 0x1p-1022;
+  LogParts parts = reduceLog(select(isSubnormal, x * 0x1p54, x));
+  V exponent = select(isSubnormal, parts.exponent - 54.0, parts.exponent), f = parts.f;
+
+  V divisor = f + 2.0, lost = f - (divisor - 2.0), inverse = 1.0 / divisor;
+  V s = f * inverse;
+  V sLow = fma(-s, lost, fma(-s, divisor, f)) * inverse;
+  Sum z = product(s, s);
+  z.low = fma(s * 2.0, sLow, z.low);
+
+  constexpr double kTwoThirdsLow = 0x1.5555555555555p-55;  // what 2.0 / 3 has lost
+  V q = polynomial(z.high, kLogRatioTailF64);
+  Sum t = product(z.high, q);
+  V p = t.high + 2.0 / 3;
+  V pLow = ((2.0 / 3 - p) + t.high) + (fma(z.low, q, t.low) + kTwoThirdsLow);
+  Sum u = product(z.high, p);
+  u.low = fma(z.high, pLow, fma(z.low, p, u.low));
+  Sum cubic = product(s, u.high);
+  cubic.low = fma(s, u.low, fma(sLow, u.high, cubic.low));
+
+  V twice = s * 2.0;
+  V sum = twice + cubic.high;
+  V sumLow = ((twice - sum) + cubic.high) + fma(sLow, 2.0, cubic.low);
+  V whole = exponent * kLn2HighF64;  // exact
+  V high = whole + sum;
+  return {high, ((whole - high) + sum) + fma(exponent, kLn2LowF64, sumLow)};
+}
+
+// |x|^y of f64 where the target multiplies and adds in one rounding.
+static V powerOfMagnitude(V x, V y) {
+  Sum logarithm = logInParts(x);
+  Sum whole = product(y, logarithm.high);
+  // Beyond these the result is infinity or zero, and there may be no low part.
+  V high = select(whole.high > 710.0, 710.0, whole.high);
+  high = select(high < -746.0, -746.0, high);
+  V low = select(high == whole.high, fma(y, logarithm.low, whole.low), 0.0);
+  Exponent exponent = nearestExponentToScale(high);
+  // As in reduceExp and expm1Core, with what the reduction loses: nearly the nearest number.
+  V reduced = fma(exponent.n, -kLn2HighF64, high);
+  V rest = fma(exponent.n, kLn2LowF64, -low);
+  V r = reduced - rest;
+  V lost = (reduced - r) - rest;
+  V power = r + 1.0;
+  power = power + (((1.0 - power) + r) + fma(r * r, polynomialEstrin(r, kExpF64), lost));
+  V result = scaled({exponent, power}, high > -746.0);
+  // Of zero and infinity, and by infinity: nothing or infinity.
+  V isOrdinary = (x > 0.0) & (x < kInf) & (abs(y) < kInf);
+  V end = select((x > 1.0) ^ (y > 0.0), x.k(0.0), x.k(kInf));
+  end = select(isNan(x) | isNan(y), x + y, end);
+  return select(isOrdinary, result, end);
+}
+
+// In f64, which leaves nothing to be desired in f32 and less: x to the power of 1 is x.
+static V powerByDouble(V x, V y) {
   llvm::IRBuilder<>& b = x.c->b;
   MathContext full{b, x.c->target};
   llvm::Type* wide = b.getDoubleTy();
@@ -360,7 +425,12 @@ V pow(V x, V y) {
   V logarithm = logCore(parts.exponent, parts.f);
   logarithm = select(base == 0.0, -kInf, logarithm);
   logarithm = select(base < kInf, logarithm, base);  // infinity and NaN
-  V power(x.c, b.CreateFPTrunc(exp(exponent * logarithm).v, x.v->getType()));
+  return {x.c, b.CreateFPTrunc(exp(exponent * logarithm).v, x.v->getType())};
+}
+
+V pow(V x, V y) {
+  if (x.isF64() && !x.c->target.fma) return callPerLane("pow", {x, y});
+  V power = x.isF64() ? powerOfMagnitude(abs(x), y) : powerByDouble(x, y);
   V isWhole = trunc(y) == y;
   V half = y * 0.5;
   V isOdd = isWhole & (trunc(half) != half);

@@ -311,6 +311,40 @@ void checkRowQuotients(const std::string& type, T tiny) {
 TEST(Quotients, of_rows_in_f32) { checkRowQuotients<float>("f32", 0x1p-80f); }
 TEST(Quotients, of_rows_in_f64) { checkRowQuotients<double>("f64", 0x1p-970); }
 
+// Powers of f64, near 1 and near the ends of the range, and those of all pairs of special values.
+TEST(VectorMath, powers_in_f64) {
+  std::vector<double> x, y;
+  for (double a : arguments<double>(1, 35)) {
+    for (double b : arguments<double>(1, 35)) x.push_back(a), y.push_back(b);
+  }
+  std::mt19937_64 random(11);
+  auto uniform = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random);
+  };
+  for (int i = 0; i < 50'000; ++i) {
+    x.push_back(std::exp(uniform(-700, 700))), y.push_back(uniform(-1, 1));
+    x.push_back(1 + uniform(-1e-8, 1e-8)), y.push_back(uniform(-1e9, 1e9));
+    x.push_back(uniform(-3, 3)), y.push_back(std::round(uniform(-30, 30)));
+  }
+  const std::string array = "tensor<" + std::to_string(x.size()) + "xf64>";
+  auto kernel = TestKernel::compile(
+      "func.func @f(%x: " + array + ", %y: " + array + ") -> " + array +
+      " {\n %r = \"isthmus.fusion\"(%x, %y) ({\n ^bb0(%a: " + array + ", %b: " + array +
+      "):\n  %0 = stablehlo.power %a, %b : " + array + "\n  isthmus.yield %0 : " + array +
+      "\n }) : (" + array + ", " + array + ") -> " + array + "\n return %r : " + array + "\n}\n");
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  std::vector<double> got(x.size());
+  (*kernel)->run({x.data(), y.data(), got.data()});
+  constexpr double kLeast = std::numeric_limits<double>::min();
+  for (size_t i = 0; i < x.size(); ++i) {
+    const long double want = std::pow(static_cast<long double>(x[i]), y[i]);
+    // Subnormal results may be zero, and powers of subnormal numbers infinite or zero.
+    if (std::abs(want) <= kLeast && std::abs(got[i]) <= kLeast) continue;
+    if (x[i] != 0 && std::abs(x[i]) < kLeast) continue;
+    ASSERT_LE(ulpsBetween(got[i], want), 0.7) << x[i] << " to the power of " << y[i];
+  }
+}
+
 // IEEE 754-2019's maximum and minimum, for each pair of special values: NaN if either is, +0 above
 // -0.
 template <typename T>
