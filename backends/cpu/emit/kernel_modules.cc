@@ -25,6 +25,9 @@ constexpr int64_t kOperationsOfProgram = 2;
 constexpr int64_t kMaxInlineBytes = 2048;
 // Kernels with more instructions are called.
 constexpr unsigned kMaxInlineInstructions = 400;
+// Kernels with more are not optimised: passes over one long function take time by the square of its
+// length. A reduction by 5,000 sines would take minutes.
+constexpr unsigned kMaxOptimizedInstructions = 100'000;
 
 bool isSmall(ir::FusionOp fusion) {
   // An epilogue is called by a library function.
@@ -101,6 +104,10 @@ StatusOr<OperationCode> KernelModules::emit(ir::FusionOp fusion, bool isInLoop) 
   for (const KernelStage& stage : code.stages) {
     llvm::Function* function = module.getFunction(stage.symbol);
     if (!function) return internalError("kernel ", stage.symbol, " was not generated");
+    if (function->getInstructionCount() > kMaxOptimizedInstructions) {
+      function->addFnAttr(llvm::Attribute::OptimizeNone);
+      function->addFnAttr(llvm::Attribute::NoInline);
+    }
     if (isInProgram && function->getInstructionCount() <= kMaxInlineInstructions) {
       function->setLinkage(llvm::GlobalValue::InternalLinkage);
       function->addFnAttr(llvm::Attribute::AlwaysInline);

@@ -170,7 +170,11 @@ ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,
     auto kind = elementKind(mlir::cast<mlir::RankedTensorType>(input.getType()).getElementType());
     if (kind) widest = std::max(widest, kind->computeBits());
   }
-  schedule.lanes = target.vectorLanes(widest);
+  // A vector is folded by the reducer in each width down to one: of a long one, so much code takes
+  // minutes to compile.
+  constexpr size_t kMaxFolded = 256;
+  const bool isLong = reduce.getBody().front().getOperations().size() > kMaxFolded;
+  schedule.lanes = isLong ? 1 : target.vectorLanes(widest);
   while (schedule.lanes > 1 && schedule.lanes > size) schedule.lanes /= 2;
   // While an element is computed the addition of the one before ends: more chains would be more
   // code and more registers.
