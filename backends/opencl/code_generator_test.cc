@@ -277,6 +277,38 @@ TEST(OpenclCodeGenerator, the_host_takes_loops_whose_products_wait_for_memory) {
   }));
 }
 
+// Products and fusions are estimated; a loop may take for ever, even as a kernel, and nobody says
+// what the host takes.
+TEST(OpenclCodeGenerator, says_how_long_programs_of_kernels_take) {
+  DeviceFacts facts = someFacts();
+  facts.isCpu = facts.hasFineSvm = true;
+  auto estimate = [&](const std::string& steps) {
+    return compileFor(facts, "func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {\n" +
+                                 steps + "\nreturn %r : tensor<64x64xf32>\n}")
+        .estimatedNs;
+  };
+  const std::string dot =
+      "%r = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : "
+      "(tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>";
+  const double tanhNs = estimate("%r = stablehlo.tanh %x : tensor<64x64xf32>");
+  EXPECT_GT(tanhNs, 500);
+  EXPECT_LT(tanhNs, 50'000);
+  EXPECT_GT(estimate(dot), 64 * 64 * 64 / 50.0);
+  EXPECT_LT(estimate(dot), 64 * 64 * 64.0);
+  EXPECT_EQ(estimate(R"(%r = stablehlo.while(%y = %x) : tensor<64x64xf32>
+      cond {
+        %true = stablehlo.constant dense<true> : tensor<i1>
+        stablehlo.return %true : tensor<i1>
+      } do {
+        %s = stablehlo.negate %y : tensor<64x64xf32>
+        stablehlo.return %s : tensor<64x64xf32>
+      })"),
+            std::numeric_limits<double>::infinity());
+  EXPECT_EQ(estimate("%r = \"stablehlo.cholesky\"(%x) {lower = true} : "
+                     "(tensor<64x64xf32>) -> tensor<64x64xf32>"),
+            std::numeric_limits<double>::infinity());
+}
+
 // Programs of many arrays, for a device whose kernels have no more than 128 parameters.
 class FewParameters : public ::testing::TestWithParam<const char*> {
  protected:

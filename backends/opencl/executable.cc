@@ -101,9 +101,7 @@ class OpenclExecutable::Run final : public AddressStepRunner {
 
   // Nothing is enqueued that has not ended, and the host may do so little itself at once.
   bool mayHostMove(int64_t bytes) const {
-    constexpr int64_t kMaxBytes = 512 << 10;
-    return bytes <= kMaxBytes && commands_.empty() && before_.empty() &&
-           driver_.isHostAddressable();
+    return commands_.empty() && before_.empty() && driver_.mayHostCopy(static_cast<size_t>(bytes));
   }
   Status copyMemory(void* to, const void* from, int64_t bytes) override;
   Status stage(void* to, const void* from, int64_t bytes) override;
@@ -125,6 +123,12 @@ class OpenclExecutable::Run final : public AddressStepRunner {
   // Of the launches that are over, in their order.
   void noteTimes();
   Status awaitAll();
+  // Whether this thread is sooner done with all of the run than another one is woken to do it, and
+  // has no others' work to do before.
+  bool isOverSooner() const {
+    return executable_.isBrief_ && before_.empty() &&
+           driver_.underWay().load(std::memory_order_relaxed) == 0;
+  }
   // The end of all that was enqueued, with this error at last.
   StatusOr<DeviceEventRef> failedEnd(Status error);
   // Waits for the end of the run, whose times are known then.
@@ -336,7 +340,7 @@ StatusOr<DeviceEventRef> OpenclExecutable::Run::failedEnd(Status error) {
   all.insert(all.end(), before_.begin(), before_.end());
   ISTHMUS_ASSIGN_OR_RETURN(CommandEvent end, driver_.join(device_, queue_, all));
   ISTHMUS_RETURN_IF_ERROR(driver_.flush(device_, queue_));
-  return DeviceEventRef(std::make_shared<OpenclEvent>(std::move(end), std::move(launches_),
+  return DeviceEventRef(std::make_shared<OpenclEvent>(driver_, std::move(end), std::move(launches_),
                                                       std::move(error), takeMemoryInUse()));
 }
 
@@ -360,8 +364,14 @@ StatusOr<DeviceEventRef> OpenclExecutable::Run::enqueue() {
   if (status.ok()) end = last.size() == 1 ? last[0] : driver_.join(device_, queue_, last);
   if (status.ok() && !end.ok()) status = end.status();
   if (status.ok()) status = driver_.flush(device_, queue_);
+  if (status.ok() && isOverSooner()) {
+    std::optional<Status> outcome = end->awaitAlone();
+    // An error is told by the event.
+    if (outcome && outcome->ok()) return DeviceEventRef();
+  }
   if (status.ok()) {
-    return DeviceEventRef(std::make_shared<OpenclEvent>(*std::move(end), std::move(launches_)));
+    return DeviceEventRef(
+        std::make_shared<OpenclEvent>(driver_, *std::move(end), std::move(launches_)));
   }
   // Nor must an error of something else wait for ever.
   if (!isLate()) static_cast<void>(settle());
@@ -413,6 +423,11 @@ Status OpenclExecutable::build() {
   for (int device = 0; device < driver_.numDevices(); ++device) {
     if (image_.steps.size() > driver_.facts(device).maxPending / 2) isCheap_ = false;
   }
+  // As on the CPU: what a caller that does not wait for it may lose. No caller must wait for a
+  // device that is timed since it may hang.
+  constexpr double kBriefNs = 15'000;
+  isBrief_ = isCheap_ && image_.estimatedNs < kBriefNs && driver_.waitersCompute() &&
+             flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS") == 0;
   constants_.resize(static_cast<size_t>(driver_.numDevices()), nullptr);
   for (int device = 0; device < driver_.numDevices() && !image_.constants.empty(); ++device) {
     ISTHMUS_ASSIGN_OR_RETURN(ProgramMemory::Block counted,

@@ -47,6 +47,7 @@ class OpenclExecutable final : public StagedExecutable {
   Driver& driver_;
   ProgramImage image_;
   bool isCheap_ = false;  // nothing is read while steps are enqueued, which are few
+  bool isBrief_ = false;  // and a thread that waits for them does them before one that is woken
   std::shared_ptr<const std::vector<std::string>> kernelNames_;
   std::unique_ptr<Program> program_;
   std::vector<std::unique_ptr<DeviceKernels>> kernels_;  // by device

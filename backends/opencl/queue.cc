@@ -1,5 +1,7 @@
 #include "backends/opencl/queue.h"
 
+#include <cstring>
+
 #include "base/client_options.h"
 
 namespace isthmus::opencl {
@@ -18,7 +20,7 @@ Status Launches::failure(const Status& end) const {
 bool OpenclEvent::isReady() const {
   if (isOver_.load(std::memory_order_relaxed)) return true;
   if (!end_.isOver()) return false;
-  isOver_.store(true, std::memory_order_relaxed);
+  noteEnd();
   return true;
 }
 
@@ -34,7 +36,7 @@ Status OpenclEvent::await() const {
   status_ = launches_.failure(end);
   if (status_.ok()) status_ = failure_;
   launches_ = {};
-  isOver_.store(true, std::memory_order_relaxed);
+  noteEnd();
   return status_;
 }
 
@@ -71,11 +73,15 @@ StatusOr<DeviceEventRef> OpenclQueue::copy(void* to, const void* from, size_t by
   std::vector<CommandEvent> pending = pendingEvents(after);
   bool isNothing = bytes == 0 || to == from;
   if (isNothing && pending.empty()) return DeviceEventRef();
+  if (pending.empty() && driver_.mayHostCopy(bytes)) {
+    std::memcpy(to, from, bytes);
+    return DeviceEventRef();
+  }
   constexpr auto kQueue = Driver::Queue::kCopies;
   ISTHMUS_ASSIGN_OR_RETURN(CommandEvent end,
                            isNothing ? driver_.join(device_, kQueue, pending)
                                      : driver_.copy(device_, kQueue, to, from, bytes, pending));
-  auto event = std::make_shared<OpenclEvent>(std::move(end));
+  auto event = std::make_shared<OpenclEvent>(driver_, std::move(end));
   Status flushed = driver_.flush(device_, kQueue);
   if (flushed.ok()) return DeviceEventRef(std::move(event));
   // It is on the queue all the same.

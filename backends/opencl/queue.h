@@ -27,17 +27,21 @@ struct Launches {
   Status failure(const Status& end) const;
 };
 
-// The end of a copy or of a program.
+// The end of a copy or of a program. Counted in Driver::underWay until somebody sees it.
 class OpenclEvent final : public DescribedEvent {
  public:
   // An error is that of the launch that failed, else `failure` if that is none. `memory` is the
   // host's, which the commands may use.
-  explicit OpenclEvent(CommandEvent end, Launches launches = {}, Status failure = {},
-                       std::shared_ptr<const void> memory = nullptr)
-      : end_(std::move(end)),
+  OpenclEvent(Driver& driver, CommandEvent end, Launches launches = {}, Status failure = {},
+              std::shared_ptr<const void> memory = nullptr)
+      : driver_(driver),
+        end_(std::move(end)),
         failure_(std::move(failure)),
         memory_(std::move(memory)),
-        launches_(std::move(launches)) {}
+        launches_(std::move(launches)) {
+    driver_.underWay().fetch_add(1, std::memory_order_relaxed);
+  }
+  ~OpenclEvent() override { noteEnd(); }
 
   bool isReady() const override;
   Status await() const override;
@@ -45,6 +49,13 @@ class OpenclEvent final : public DescribedEvent {
   const CommandEvent& end() const { return end_; }
 
  private:
+  void noteEnd() const {
+    if (!isOver_.exchange(true, std::memory_order_relaxed)) {
+      driver_.underWay().fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+
+  Driver& driver_;
   const CommandEvent end_;
   const Status failure_;
   const std::shared_ptr<const void> memory_;

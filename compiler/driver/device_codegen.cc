@@ -2,8 +2,10 @@
 #include "compiler/driver/device_codegen.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "compiler/codegen/kernel_emitter.h"
+#include "compiler/cost/library_time.h"
 #include "compiler/cost/time.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
@@ -303,6 +305,35 @@ Status DeviceCodegen::addSteps(mlir::Block& block, const MemoryPlan& plan,
   return {};
 }
 
+double DeviceCodegen::estimateNs(const std::vector<Step>& steps) {
+  constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  const TargetModel& target = kernels().form().target;
+  llvm::DenseMap<int, double> kernelNs;
+  for (const auto& [op, code] : code_) {
+    if (!code.kernels) continue;
+    double ns = 0;
+    for (const codegen::KernelModule::Stage& stage : code.kernels->stages) ns += stage.ns;
+    // Only those of fusions know.
+    if (ns == 0) ns = libraryNs(target, op);
+    const auto launches = static_cast<double>(code.kernels->stages.size());
+    for (const codegen::KernelModule::Stage& stage : code.kernels->stages) {
+      kernelNs[stage.kernel] = ns / launches;
+    }
+  }
+  double ns = 0;
+  forEachStep(steps, [&](const Step& step) {
+    if (auto* launch = std::get_if<KernelLaunch>(&step.what)) {
+      ns += kernelNs.at(launch->kernel);
+    } else if (auto* move = std::get_if<Move>(&step.what)) {
+      ns += trafficNs(target, 2 * static_cast<double>(move->to.bytes));
+    } else if (!std::holds_alternative<Branch>(step.what)) {
+      ns = kUnknown;
+    }
+    return ns != kUnknown;
+  });
+  return ns;
+}
+
 std::string DeviceCodegen::kernelText() {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -317,6 +348,7 @@ Status DeviceCodegen::generate(mlir::func::FuncOp main, const MemoryPlan& plan) 
   mlir::Block& body = main.getBody().front();
   ISTHMUS_RETURN_IF_ERROR(addSteps(body, plan, program_.steps));
   addMoves(plan.movesAt(body.getTerminator()), program_.steps);
+  program_.estimatedNs = estimateNs(program_.steps);
   KernelOrigins origins;
   for (auto& [op, code] : code_) {
     if (!code.kernels || !mayFuseStep(op, kernels().form().target)) continue;

@@ -78,6 +78,8 @@ class DeviceCodegen : public ProgramCodegen {
   int32_t profileStep(mlir::Operation* op) { return static_cast<int32_t>(profile_.add(op)); }
   Status placeConstants(const MemoryPlan& plan);
   void placeSlots(const MemoryPlan& plan);
+  // DeviceProgram::estimatedNs of steps that are not fused yet.
+  double estimateNs(const std::vector<Step>& steps);
   Status addSteps(mlir::Block& block, const MemoryPlan& plan, std::vector<Step>& steps);
   Status addOperation(mlir::Operation* op, const MemoryPlan& plan, std::vector<Step>& steps);
   Status addLoop(mlir::Operation* op, const MemoryPlan& plan, std::vector<Step>& steps);

@@ -88,7 +88,10 @@ struct DeviceProgram {
   int64_t arenaBytes = 0;
   std::vector<int64_t> slotOffsets;  // of the plan's stack slots, behind the arena
   int64_t scratchBytes = 0;          // of the arena and the slots together
-  ProgramSteps profile;              // what kernels and calls of the host are, where one is asked
+  // Of one run, on one thread of a CPU or all of a GPU; infinite where loops, the host or libraries
+  // have a part.
+  double estimatedNs = 0;
+  ProgramSteps profile;  // what kernels and calls of the host are, where one is asked
 };
 
 // Where the places of a program are in one run.

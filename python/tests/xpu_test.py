@@ -549,6 +549,30 @@ def test_caller_that_runs_ahead_does_not_take_memory_for_each_program(xpu):
     assert int(result.stdout) < 6 * 16 << 10  # in KB
 
 
+def test_little_is_over_when_the_call_returns(xpu):
+    result = xpu("""
+        import jax, jax.numpy as jnp, numpy as np, time
+        from jax import lax
+        add = jax.jit(lambda x: x + 1)
+        long = jax.jit(lambda x: lax.fori_loop(0, 200_000_000, lambda i, x: x * 0.5 + 1, x))
+        x = jax.device_put(np.ones(64, np.float32))
+        print("copies", x.is_ready())
+        jax.block_until_ready((add(x), long(x[0])))
+        time.sleep(0.1)  # until nobody waits any more
+        print("programs", all(add(x).is_ready() for _ in range(10)))
+        time.sleep(0.1)
+        begin = time.perf_counter()
+        y = long(x[0])
+        z = add(x)  # has nothing to do with it, and yet nobody must wait for it
+        print("others", time.perf_counter() - begin < 0.05, y.is_ready(), z.sum())
+        print(repr(jax.devices()[0].client.platform_version))
+    """)
+    *rest, driver = result.stdout.splitlines()
+    # PoCL's threads, which are woken, compute its programs, whoever waits.
+    programs = "programs True" if "Intel" in driver else "programs False"
+    assert rest == ["copies True", programs, "others True False 128.0"]
+
+
 def test_donated_arrays_are_gone(xpu):
     result = xpu("""
         import jax

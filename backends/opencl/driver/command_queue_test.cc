@@ -132,6 +132,27 @@ TEST_F(CommandQueueTest, makes_room_though_commands_fail) {
   EXPECT_EQ(first.await().code(), StatusCode::kResourceExhausted);
 }
 
+TEST_F(CommandQueueTest, waits_alone_or_not_at_all) {
+  CommandEvent first = enqueue(), second = enqueue();
+  library_.waitsOneByOne = true;
+  // The driver computes something while a thread waits in it, which waits for something else.
+  static CommandEvent* other;
+  static std::optional<Status> outcome;
+  other = &second;
+  library_.WaitForEvents = [](cl_uint count, const cl_event* events) -> cl_int {
+    outcome = other->awaitAlone();
+    return waitFor(count, events);
+  };
+  EXPECT_TRUE(first.await().ok());
+  EXPECT_FALSE(outcome.has_value());
+  EXPECT_THAT(fake_.awaited, ElementsAre(0));
+  library_.WaitForEvents = waitFor;
+  outcome = second.awaitAlone();
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_TRUE(outcome->ok());
+  EXPECT_THAT(fake_.awaited, ElementsAre(0, 1));
+}
+
 TEST_F(CommandQueueTest, says_that_it_cannot_flush) {
   for (int i = 0; i < 4; ++i) enqueue();
   fake_.flushCode = CL_INVALID_COMMAND_QUEUE;

@@ -200,6 +200,16 @@ void BuildThread::loop() {
   }
 }
 
+namespace {
+
+// Held by the thread that is in WaitForEvents, if there may be but one.
+std::mutex& turnToWait() {
+  static std::mutex turn;
+  return turn;
+}
+
+}  // namespace
+
 CommandEvent::CommandEvent(const CommandEvent& other)
     : library_(other.library_), event_(other.event_) {
   if (event_) library_->RetainEvent(event_);
@@ -219,12 +229,21 @@ std::optional<cl_int> CommandEvent::outcome() const {
 }
 
 Status CommandEvent::await() const {
-  static std::mutex waiting;
-  std::unique_lock turn(waiting, std::defer_lock);
+  std::unique_lock turn(turnToWait(), std::defer_lock);
   while (library_->waitsOneByOne && !turn.try_lock()) {
     if (isOver()) break;
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
+  return awaitInTurn();
+}
+
+std::optional<Status> CommandEvent::awaitAlone() const {
+  std::unique_lock turn(turnToWait(), std::defer_lock);
+  if (library_->waitsOneByOne && !turn.try_lock()) return std::nullopt;
+  return awaitInTurn();
+}
+
+Status CommandEvent::awaitInTurn() const {
   cl_int waited = isOver() ? CL_SUCCESS : library_->WaitForEvents(1, &event_);
   if (std::optional<cl_int> code = outcome()) return check(*code, "a command");
   return check(waited, "clWaitForEvents");

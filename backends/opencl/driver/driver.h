@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -82,6 +83,9 @@ class CommandEvent {
   bool isOver() const { return outcome().has_value(); }
   // Blocks until it is over. OK, or the error.
   Status await() const;
+  // The same; nothing, at once, where another thread waits in the driver and this one would have to
+  // wait for that.
+  std::optional<Status> awaitAlone() const;
   // When it began and ended, in nanoseconds of the device's clock. Only of commands on
   // Queue::kTimed that are over.
   struct Times {
@@ -91,6 +95,7 @@ class CommandEvent {
   std::optional<Times> times() const;
 
  private:
+  Status awaitInTurn() const;
   void swap(CommandEvent& other) noexcept {
     std::swap(library_, other.library_);
     std::swap(event_, other.event_);
@@ -178,6 +183,13 @@ class Driver {
   int numDevices() const { return static_cast<int>(queues_.size()); }
   // Whether the host may read and write what `allocate` returns, while no command uses it.
   bool isHostAddressable() const { return isFineGrained_; }
+  // Whether the host copies so few bytes sooner than it hands a copy over, where no command that
+  // may use them is pending.
+  bool mayHostCopy(size_t bytes) const { return isFineGrained_ && bytes <= kMaxHostCopyBytes; }
+  // Whether a thread that waits for a command computes it, sooner than another one that is woken.
+  bool waitersCompute() const { return library_.waitsOneByOne; }
+  // How many copies and runs of programs there are whose end nobody has seen yet.
+  std::atomic<int>& underWay() { return underWay_; }
   const DeviceFacts& facts(int device) const { return facts_[queues_[device].physical]; }
   // A device of each kind, in the order of their ids.
   std::vector<DeviceFacts> kinds() const;
@@ -239,6 +251,8 @@ class Driver {
     std::vector<cl_event> handles_;
     std::vector<CommandEvent> joined_;
   };
+  static constexpr size_t kMaxHostCopyBytes = 512 << 10;
+
   Driver() = default;
   Status findDevices(const std::string& wanted);
   Status makeQueues(int queues);
@@ -290,6 +304,7 @@ class Driver {
   std::vector<cl_device_id> devices_;
   std::vector<DeviceFacts> facts_;
   std::vector<Queues> queues_;
+  std::atomic<int> underWay_{0};
   bool isFineGrained_ = false;
   bool usesUsm_ = false;
   // On CPUs markers are copies of one of these to another: Intel's driver for CPUs now and then

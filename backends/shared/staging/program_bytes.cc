@@ -314,6 +314,7 @@ void writeDeviceProgram(ByteWriter& out, const DeviceProgram& program) {
   out.write(program.arenaBytes);
   out.writeList(program.slotOffsets, [&](int64_t offset) { out.write(offset); });
   out.write(program.scratchBytes);
+  out.write(program.estimatedNs);
   writeSteps(out, program.profile);
 }
 
@@ -334,6 +335,7 @@ void readDeviceProgram(ByteReader& in, DeviceProgram& program) {
   program.arenaBytes = in.read<int64_t>();
   program.slotOffsets = in.readList([&] { return in.read<int64_t>(); });
   program.scratchBytes = in.read<int64_t>();
+  program.estimatedNs = in.read<double>();
   program.profile = readSteps(in);
 }
 
@@ -374,6 +376,8 @@ Status checkProgram(const DeviceProgram& program, const HostProgram& host, int l
   ISTHMUS_RETURN_IF_ERROR(checkInfo(program.info));
   if (!program.profile.isValid()) return contradiction("names of steps");
   ISTHMUS_RETURN_IF_ERROR(checkKernels(program.kernels));
+  // NaN is not either.
+  if (!(program.estimatedNs >= 0)) return contradiction("time of a run");
   if (program.arenaBytes < 0 || program.scratchBytes < program.arenaBytes ||
       program.scratchBytes > kMaxBytes) {
     return contradiction("size of the arena");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <optional>
 
@@ -32,6 +33,7 @@ Program makeProgram() {
   device.arenaBytes = 128;
   device.slotOffsets = {128};
   device.scratchBytes = 192;
+  device.estimatedNs = 2.5;
   device.profile.texts = {"add", ""};
   device.profile.steps = {{.name = 0, .op = 0, .category = 1, .source = 1, .stack = 1, .scope = 1},
                           {.name = 1, .flops = 2, .bytes = 3}};
@@ -99,6 +101,7 @@ TEST(ProgramBytes, everything_comes_back) {
   EXPECT_EQ(device.constantOffsets, program.device.constantOffsets);
   EXPECT_EQ(device.slotOffsets, program.device.slotOffsets);
   EXPECT_EQ(device.scratchBytes, 192);
+  EXPECT_EQ(device.estimatedNs, 2.5);
   ASSERT_EQ(device.steps.size(), 4u);
   const Branch& condition = std::get<Branch>(device.steps[3].what);
   EXPECT_TRUE(condition.isIf);
@@ -183,6 +186,8 @@ TEST(ProgramBytes, contradictions_are_refused) {
       [](Program& program) { program.device.slotOffsets[0] = INT64_MAX; },
       [](Program& program) { program.device.arenaBytes = -1; },
       [](Program& program) { program.device.scratchBytes = INT64_MAX; },
+      [](Program& program) { program.device.estimatedNs = -1; },
+      [](Program& program) { program.device.estimatedNs = std::nan(""); },
       [](Program& program) { program.host.functions[0].scratchBytes = -1; },
       [](Program& program) { program.device.info.parameters[0].type.dims = {-1}; },
       [](Program& program) { program.device.info.deviceAssignment = {2, 2, {1}}; },
