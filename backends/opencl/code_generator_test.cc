@@ -277,6 +277,37 @@ TEST(OpenclCodeGenerator, the_host_takes_loops_whose_products_wait_for_memory) {
   }));
 }
 
+// A convolution of one channel has no vectors: as part of a kernel of one thread it would take
+// longer than rounds of launches.
+TEST(OpenclCodeGenerator, the_host_takes_loops_whose_products_have_no_vectors) {
+  DeviceFacts facts = someFacts();
+  facts.isCpu = facts.hasFineSvm = true;
+  const ProgramImage image = compileFor(facts, R"(
+    func.func @main(%x: tensor<1x1x64x64xf32>, %w: tensor<1x1x3x3xf32>) -> tensor<1x1x64x64xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %n = stablehlo.constant dense<40> : tensor<i32>
+      %r:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<1x1x64x64xf32>
+        cond {
+          %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %c : tensor<i1>
+        } do {
+          %p = stablehlo.convolution(%y, %w)
+              dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+              window = {stride = [1, 1], pad = [[1, 1], [1, 1]]}
+              {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+              : (tensor<1x1x64x64xf32>, tensor<1x1x3x3xf32>) -> tensor<1x1x64x64xf32>
+          %s = stablehlo.tanh %p : tensor<1x1x64x64xf32>
+          %j = stablehlo.add %i, %one : tensor<i32>
+          stablehlo.return %j, %s : tensor<i32>, tensor<1x1x64x64xf32>
+        }
+      return %r#1 : tensor<1x1x64x64xf32>
+    })");
+  EXPECT_TRUE(forEachStep(image.steps, [](const Step& step) {
+    return !std::holds_alternative<KernelLaunch>(step.what);
+  }));
+}
+
 // Products and fusions are estimated; a loop may take for ever, even as a kernel, and nobody says
 // what the host takes.
 TEST(OpenclCodeGenerator, says_how_long_programs_of_kernels_take) {

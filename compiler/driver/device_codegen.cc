@@ -221,8 +221,10 @@ void DeviceCodegen::giveLoopToHost(mlir::Operation* loop, const MemoryPlan& plan
     kernelNs = std::max(kernelNs, ns);
     if (const Work work = workOf(op); work.products > 0) {
       productNs = std::max(productNs, contractionNs(target, work.products));
-      // As the kernel of one thread would read its operands.
-      ns = std::max(ns, repeatedProductNs(target, work, true));
+      // As the kernel of one thread would read its operands; what comes before copies some.
+      const int kernel = code.kernels->stages.back().kernel;
+      const bool isVector = kernels().kernels()[static_cast<size_t>(kernel)].isVector;
+      ns = std::max(ns, repeatedProductNs(target, work, isVector));
     }
     roundNs += ns;
   });
