@@ -127,7 +127,7 @@ class OpenclExecutable::Run final : public AddressStepRunner {
   // has no others' work to do before.
   bool isOverSooner() const {
     return executable_.isBrief_ && before_.empty() &&
-           driver_.underWay().load(std::memory_order_relaxed) == 0;
+           driver_.underWay()->load(std::memory_order_relaxed) == 0;
   }
   // The end of all that was enqueued, with this error at last.
   StatusOr<DeviceEventRef> failedEnd(Status error);

@@ -32,14 +32,14 @@ class OpenclEvent final : public DescribedEvent {
  public:
   // An error is that of the launch that failed, else `failure` if that is none. `memory` is the
   // host's, which the commands may use.
-  OpenclEvent(Driver& driver, CommandEvent end, Launches launches = {}, Status failure = {},
+  OpenclEvent(const Driver& driver, CommandEvent end, Launches launches = {}, Status failure = {},
               std::shared_ptr<const void> memory = nullptr)
-      : driver_(driver),
+      : underWay_(driver.underWay()),
         end_(std::move(end)),
         failure_(std::move(failure)),
         memory_(std::move(memory)),
         launches_(std::move(launches)) {
-    driver_.underWay().fetch_add(1, std::memory_order_relaxed);
+    underWay_->fetch_add(1, std::memory_order_relaxed);
   }
   ~OpenclEvent() override { noteEnd(); }
 
@@ -51,11 +51,11 @@ class OpenclEvent final : public DescribedEvent {
  private:
   void noteEnd() const {
     if (!isOver_.exchange(true, std::memory_order_relaxed)) {
-      driver_.underWay().fetch_sub(1, std::memory_order_relaxed);
+      underWay_->fetch_sub(1, std::memory_order_relaxed);
     }
   }
 
-  Driver& driver_;
+  const std::shared_ptr<std::atomic<int>> underWay_;
   const CommandEvent end_;
   const Status failure_;
   const std::shared_ptr<const void> memory_;

@@ -188,8 +188,9 @@ class Driver {
   bool mayHostCopy(size_t bytes) const { return isFineGrained_ && bytes <= kMaxHostCopyBytes; }
   // Whether a thread that waits for a command computes it, sooner than another one that is woken.
   bool waitersCompute() const { return library_.waitsOneByOne; }
-  // How many copies and runs of programs there are whose end nobody has seen yet.
-  std::atomic<int>& underWay() { return underWay_; }
+  // How many copies and runs of programs there are whose end nobody has seen yet. Their events
+  // share it, and may outlive the driver.
+  const std::shared_ptr<std::atomic<int>>& underWay() const { return underWay_; }
   const DeviceFacts& facts(int device) const { return facts_[queues_[device].physical]; }
   // A device of each kind, in the order of their ids.
   std::vector<DeviceFacts> kinds() const;
@@ -304,7 +305,7 @@ class Driver {
   std::vector<cl_device_id> devices_;
   std::vector<DeviceFacts> facts_;
   std::vector<Queues> queues_;
-  std::atomic<int> underWay_{0};
+  std::shared_ptr<std::atomic<int>> underWay_ = std::make_shared<std::atomic<int>>(0);
   bool isFineGrained_ = false;
   bool usesUsm_ = false;
   // On CPUs markers are copies of one of these to another: Intel's driver for CPUs now and then
