@@ -70,7 +70,7 @@ StatusOr<Module> importProgram(std::string_view code, std::string_view format,
   if (!module || sink.failed()) return toStatus(sink, diagnostics);
   if (!importer::checkSizes(*module, sink)) return toStatus(sink, diagnostics);
   if (mlir::failed(mlir::verify(*module))) return toStatus(sink, diagnostics);
-  if (isText && !importer::readResources(*module, sink)) return toStatus(sink, diagnostics);
+  if (!importer::readResources(*module, sink)) return toStatus(sink, diagnostics);
   return module;
 }
 

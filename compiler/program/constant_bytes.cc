@@ -37,8 +37,8 @@ StatusOr<std::string> constantBytes(mlir::Attribute value) {
   if (auto resource = llvm::dyn_cast<mlir::DenseResourceElementsAttr>(value)) {
     mlir::AsmResourceBlob* blob = resource.getRawHandle().getBlob();
     if (!blob || static_cast<int64_t>(blob->getData().size()) != bytes) {
-      return invalidArgument("a constant's resource has ", blob ? blob->getData().size() : 0,
-                             " bytes, expected ", bytes);
+      return internalError("a constant's resource has ", blob ? blob->getData().size() : 0,
+                           " bytes, expected ", bytes);
     }
     std::string result(blob->getData().data(), blob->getData().size());
     extendNarrowElements(element, result);
