@@ -202,7 +202,7 @@ struct SumVectorProductsPass : impl::SumVectorProductsPassBase<SumVectorProducts
  private:
   bool isVectorSummed(shlo::DotGeneralOp dot, const Side& matrix, bool arePairs) const {
     if (!arePairs && mayBeAttention(dot)) return false;
-    if (!isOfLibrary(dot) || batchLiesInnermost(matrix)) return true;
+    if (!isOfLibrary(dot) || batchLiesInnermost(matrix) || hasShortRows(matrix)) return true;
     return arePairs ? arrayBytes(matrix.value.getType()) >= target_.minParallelBytes
                     : isComputedFor(matrix.value, dot);
   }
@@ -224,6 +224,16 @@ struct SumVectorProductsPass : impl::SumVectorProductsPassBase<SumVectorProducts
     auto d = static_cast<int64_t>(shape.size()) - 1;
     while (d >= 0 && shape[d] == 1) --d;
     return d >= 0 && llvm::is_contained(matrix.batch, d);
+  }
+
+  // Whether vectors along the terms would not be full: the library packs such a matrix. (Those of
+  // batches may be attention's.)
+  bool hasShortRows(const Side& matrix) const {
+    int64_t terms = 1;
+    for (int64_t d : matrix.summed) terms *= shapeOf(matrix.value)[d];
+    const auto bits = elementTypeOf(matrix.value).getIntOrFloatBitWidth();
+    return matrix.batch.empty() && hasSummedRows(matrix) && terms > 1 &&
+           terms < target_.vectorLanes(bits);
   }
 
   // Whether what is summed lies side by side.

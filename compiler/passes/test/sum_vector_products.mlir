@@ -138,3 +138,16 @@ func.func @interleaved_batch(%x: tensor<64x32xf32>, %w: tensor<32x16x64xf32>) ->
   %0 = stablehlo.dot_general %x, %w, batching_dims = [0] x [2], contracting_dims = [1] x [0] : (tensor<64x32xf32>, tensor<32x16x64xf32>) -> tensor<64x16xf32>
   return %0 : tensor<64x16xf32>
 }
+
+// -----
+
+// Rows that fill no vector, which the library would pack.
+// CHECK-LABEL: @short_rows
+// CHECK-NOT: stablehlo.dot_general
+// CHECK: stablehlo.multiply {{.*}} : tensor<20000x3xf32>
+// CHECK: stablehlo.reduce
+// CHECK: return
+func.func @short_rows(%m: tensor<20000x3xf32>, %v: tensor<3x1xf32>) -> tensor<20000x1xf32> {
+  %0 = stablehlo.dot_general %m, %v, contracting_dims = [1] x [0] : (tensor<20000x3xf32>, tensor<3x1xf32>) -> tensor<20000x1xf32>
+  return %0 : tensor<20000x1xf32>
+}
