@@ -20,7 +20,7 @@ using mlir::LogicalResult;
 using mlir::PatternRewriter;
 using mlir::Value;
 using enum shlo::ComparisonDirection;
-using Numbers = llvm::ArrayRef<double>;
+using Coefficients = llvm::ArrayRef<double>;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -32,7 +32,9 @@ class Math : public ArrayBuilder {
       : ArrayBuilder(op, builder), model_(model) {}
 
   bool isDouble() { return mlir::getElementTypeOrSelf(model_.getType()).isF64(); }
-  Numbers choose(Numbers single, Numbers twice) { return isDouble() ? twice : single; }
+  Coefficients choose(Coefficients single, Coefficients twice) {
+    return isDouble() ? twice : single;
+  }
 
   Value number(double x) { return like(x, model_); }
   Value negate(Value x) { return make<shlo::NegOp>(x); }
@@ -50,7 +52,7 @@ class Math : public ArrayBuilder {
   Value isEven(Value x) { return isWhole(times(x, 0.5)); }
 
   // By Horner's rule, the highest power first.
-  Value polynomial(Numbers coefficients, Value x) {
+  Value polynomial(Coefficients coefficients, Value x) {
     Value result = number(coefficients.front());
     for (double c : coefficients.drop_front()) result = plus(mul(result, x), c);
     return result;
