@@ -10,6 +10,7 @@
 #include "compiler/dialect/chlo.h"
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
+#include "compiler/passes/legalize/float_function.h"
 #include "compiler/passes/legalize/patterns.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -123,20 +124,12 @@ Value isMinusInfinity(ArrayBuilder& b, Value x) {
   return b.compare(x, b.like(-std::numeric_limits<double>::infinity(), x), EQ);
 }
 
-// A function of floats; those narrower than f32 are rounded once, at the end.
 template <typename Op, Value (*kFunction)(ArrayBuilder&, Value)>
 LogicalResult legalizeFunction(Op op, PatternRewriter& rewriter) {
-  Value x = op.getOperand();
-  mlir::FloatType type = floatOf(x);
-  auto array = llvm::dyn_cast<mlir::RankedTensorType>(x.getType());
-  if (!type || !array || !array.hasStaticShape()) return mlir::failure();
-  ArrayBuilder b(op, rewriter);
-  bool isNarrow = type.getWidth() < 32;
-  if (isNarrow) x = b.convert(x, rewriter.getF32Type());
-  Value result = kFunction(b, x);
-  if (floatOf(result)) result = b.convert(result, type);
-  rewriter.replaceOp(op, result);
-  return mlir::success();
+  return replaceFloatFunction(op, rewriter, [&](mlir::ValueRange x) {
+    ArrayBuilder b(op, rewriter);
+    return kFunction(b, x[0]);
+  });
 }
 
 LogicalResult legalizeTan(chlo::TanOp op, PatternRewriter& rewriter) {

@@ -170,10 +170,7 @@ bool complete(Scan& scan, std::optional<int64_t> statedLength) {
 
 // Arrays of dynamic shape may be right.
 LogicalResult refuse(mlir::Operation* op) {
-  auto isStatic = [](mlir::Type type) {
-    auto array = llvm::dyn_cast<RankedTensorType>(type);
-    return array && array.hasStaticShape();
-  };
+  auto isStatic = [](mlir::Type type) { return isStaticArray(type); };
   if (!llvm::all_of(op->getOperandTypes(), isStatic) ||
       !llvm::all_of(op->getResultTypes(), isStatic)) {
     return mlir::failure();

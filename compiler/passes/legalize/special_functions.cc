@@ -8,6 +8,7 @@
 #include "compiler/dialect/chlo.h"
 #include "compiler/dialect/types/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
+#include "compiler/passes/legalize/float_function.h"
 #include "compiler/passes/legalize/patterns.h"
 #include "compiler/passes/legalize/special_coefficients.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -245,37 +246,27 @@ Value polygamma(Math& b, Value n, Value x) {
   return b.select(isOrder, value, b.number(kNan));
 }
 
-// Floats narrower than f32 are computed in f32 and rounded once.
 template <typename Op, auto kFunction>
-LogicalResult legalizeFunction(Op op, PatternRewriter& rewriter) {
-  auto array = llvm::dyn_cast<mlir::RankedTensorType>(op.getType());
-  if (!array || !array.hasStaticShape()) return mlir::failure();
-  auto type = llvm::dyn_cast<mlir::FloatType>(array.getElementType());
-  if (!type || type.getWidth() > 64) return mlir::failure();
-  mlir::Type computed = type.isF64() ? mlir::Type(type) : rewriter.getF32Type();
-  ArrayBuilder conversions(op, rewriter);
-  llvm::SmallVector<Value> x;
-  for (Value operand : op->getOperands()) x.push_back(conversions.convert(operand, computed));
-  Math b(op, rewriter, x[0]);
-  Value result;
-  if constexpr (Op::template hasTrait<mlir::OpTrait::OneOperand>()) {
-    result = kFunction(b, x[0]);
-  } else {
-    result = kFunction(b, x[0], x[1]);
-  }
-  rewriter.replaceOp(op, b.convert(result, type));
-  return mlir::success();
+LogicalResult legalizeSpecial(Op op, PatternRewriter& rewriter) {
+  return replaceFloatFunction(op, rewriter, [&](mlir::ValueRange x) {
+    Math b(op, rewriter, x[0]);
+    if constexpr (Op::template hasTrait<mlir::OpTrait::OneOperand>()) {
+      return kFunction(b, x[0]);
+    } else {
+      return kFunction(b, x[0], x[1]);
+    }
+  });
 }
 
 }  // namespace
 
 void addSpecialFunctionPatterns(mlir::RewritePatternSet& patterns) {
-  patterns.add(legalizeFunction<chlo::BesselI1eOp, besselI1e>);
-  patterns.add(legalizeFunction<chlo::DigammaOp, digamma>);
-  patterns.add(legalizeFunction<chlo::ErfInvOp, inverseErf>);
-  patterns.add(legalizeFunction<chlo::LgammaOp, logGamma>);
-  patterns.add(legalizeFunction<chlo::PolygammaOp, polygamma>);
-  patterns.add(legalizeFunction<chlo::ZetaOp, zeta>);
+  patterns.add(legalizeSpecial<chlo::BesselI1eOp, besselI1e>);
+  patterns.add(legalizeSpecial<chlo::DigammaOp, digamma>);
+  patterns.add(legalizeSpecial<chlo::ErfInvOp, inverseErf>);
+  patterns.add(legalizeSpecial<chlo::LgammaOp, logGamma>);
+  patterns.add(legalizeSpecial<chlo::PolygammaOp, polygamma>);
+  patterns.add(legalizeSpecial<chlo::ZetaOp, zeta>);
 }
 
 }  // namespace isthmus
