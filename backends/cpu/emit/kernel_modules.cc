@@ -3,6 +3,7 @@
 
 #include "backends/cpu/emit/optimize_program.h"
 #include "backends/cpu/load/program_symbols.h"
+#include "compiler/codegen/module/unoptimized.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/byte_size.h"
 #include "compiler/dialect/facts/same_code.h"
@@ -105,8 +106,7 @@ StatusOr<OperationCode> KernelModules::emit(ir::FusionOp fusion, bool isInLoop) 
     llvm::Function* function = module.getFunction(stage.symbol);
     if (!function) return internalError("kernel ", stage.symbol, " was not generated");
     if (function->getInstructionCount() > kMaxOptimizedInstructions) {
-      function->addFnAttr(llvm::Attribute::OptimizeNone);
-      function->addFnAttr(llvm::Attribute::NoInline);
+      codegen::leaveUnoptimized(*function);
     }
     if (isInProgram && function->getInstructionCount() <= kMaxInlineInstructions) {
       function->setLinkage(llvm::GlobalValue::InternalLinkage);
@@ -133,8 +133,7 @@ StatusOr<std::vector<std::string>> KernelModules::compile(const CodegenSettings&
   } else if (llvm::Function* main = programModule().getFunction(kMainSymbol)) {
     // Calls one after the other: quick instruction selection writes them as well as the slow one,
     // and spares passes that take more than linear time in one long function.
-    main->addFnAttr(llvm::Attribute::OptimizeNone);
-    main->addFnAttr(llvm::Attribute::NoInline);
+    codegen::leaveUnoptimized(*main);
   }
   CodegenOptions options;
   options.verify = settings.verify;

@@ -4,6 +4,7 @@
 #include "backends/cpu/emit/runtime_library.h"
 #include "backends/cpu/load/program_symbols.h"
 #include "compiler/codegen/module/analyses.h"
+#include "compiler/codegen/module/unoptimized.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
@@ -56,8 +57,7 @@ void optimizeProgram(llvm::Module& module) {
     const size_t count =
         analyses.functions.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder().size();
     if (count > kMaxOptimizedLoops) {
-      function.addFnAttr(llvm::Attribute::OptimizeNone);
-      function.addFnAttr(llvm::Attribute::NoInline);
+      codegen::leaveUnoptimized(function);
       continue;
     }
     run(scalars);

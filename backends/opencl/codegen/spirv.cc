@@ -8,6 +8,7 @@
 #include "backends/opencl/codegen/emit_spirv.h"
 #include "backends/opencl/codegen/matrix_ops.h"
 #include "backends/shared/staging/device_target.h"
+#include "compiler/codegen/module/unoptimized.h"
 #include "compiler/codegen/target/group_threads.h"
 #include "compiler/schedule/loop/scatter_dims.h"
 #include "compiler/target/portable_cpu.h"
@@ -324,8 +325,7 @@ StatusOr<std::string> compileToSpirv(llvm::Module& module) {
     compareBooleans(function);
     ISTHMUS_RETURN_IF_ERROR(widenIntegers(function));
     // Drivers optimise. LLVM's reduction of strength in loops would make such numbers again.
-    function.addFnAttr(llvm::Attribute::OptimizeNone);
-    function.addFnAttr(llvm::Attribute::NoInline);
+    codegen::leaveUnoptimized(function);
   }
   std::string problems;
   llvm::raw_string_ostream said(problems);
