@@ -162,6 +162,10 @@ class Evaluator {
 
   // The accumulators of a reduction, and where in their arrays they are.
   llvm::SmallVector<Val, 2> accumulatedAt(mlir::Operation* op, const MultiIndex& index);
+  // What such arrays hold there.
+  llvm::SmallVector<Val, 2> loadAccumulators(mlir::Operation* op,
+                                             llvm::ArrayRef<llvm::Value*> bases,
+                                             const MultiIndex& index);
   IndexExpr accumulatorAt(mlir::Operation* op, const MultiIndex& index);
   // Computes the accumulators of `op`, row by row. `forColumns` runs its argument for each vector
   // (or, with one lane, element) of the columns at hand; `multiIndexAt` gives the result's index

@@ -37,7 +37,6 @@ def MultiplyConvolutionsPass : Pass<"multiply-convolutions", "mlir::ModuleOp"> {
     ```
     The same of gradients by the kernel, whose windows are the whole images.
   }];
-
 }
 
 def FuseEpiloguesPass : Pass<"fuse-epilogues", "mlir::ModuleOp"> {

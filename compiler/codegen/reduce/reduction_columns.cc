@@ -39,13 +39,7 @@ class Accumulation {
   }
 
   Group load(Bases bases, const MultiIndex& index) {
-    const IndexExpr position = evaluator_.accumulatorAt(reduce_, index);
-    Group values;
-    for (auto [i, base] : llvm::enumerate(bases)) {
-      values.push_back(evaluator_.load(base, evaluator_.kindOf(reduce_->getResult(i)), position,
-                                       evaluator_.loops().current()));
-    }
-    return values;
+    return evaluator_.loadAccumulators(reduce_, bases, index);
   }
 
   void store(Bases bases, const MultiIndex& index, llvm::ArrayRef<Val> values) {
@@ -152,13 +146,19 @@ IndexExpr Evaluator::accumulatorAt(mlir::Operation* op, const MultiIndex& index)
   return addIndex(linearize(index, type), scaleIndex(materialized_.accumulatorsOf(op)->origin, -1));
 }
 
-llvm::SmallVector<Val, 2> Evaluator::accumulatedAt(mlir::Operation* op, const MultiIndex& index) {
-  IndexExpr position = accumulatorAt(op, index);
+llvm::SmallVector<Val, 2> Evaluator::loadAccumulators(mlir::Operation* op,
+                                                      llvm::ArrayRef<llvm::Value*> bases,
+                                                      const MultiIndex& index) {
+  const IndexExpr position = accumulatorAt(op, index);
   llvm::SmallVector<Val, 2> values;
-  for (auto [i, base] : llvm::enumerate(materialized_.accumulatorsOf(op)->bases)) {
+  for (auto [i, base] : llvm::enumerate(bases)) {
     values.push_back(load(base, kindOf(op->getResult(i)), position, loops_.current()));
   }
   return values;
+}
+
+llvm::SmallVector<Val, 2> Evaluator::accumulatedAt(mlir::Operation* op, const MultiIndex& index) {
+  return loadAccumulators(op, materialized_.accumulatorsOf(op)->bases, index);
 }
 
 void Evaluator::accumulateColumns(mlir::Operation* op,

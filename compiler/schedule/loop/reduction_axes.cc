@@ -153,10 +153,9 @@ static unsigned blockOf(int64_t count, bool areRowsSeveral) {
 }
 
 unsigned blockOfRows(shlo::ReduceOp reduce) {
-  constexpr int64_t kBlock = 64;
   const ReducedAxes reduced = reducedAxesOf(reduce);
-  const bool isLong = !reduced.axes.empty() && reduced.axes.back().size >= 2 * kBlock;
-  return isLong && isRounded(reduce) && hasNeutralValue(reduce) ? kBlock : 0;
+  if (reduced.axes.empty() || !isRounded(reduce) || !hasNeutralValue(reduce)) return 0;
+  return blockOf(reduced.axes.back().size, /*areRowsSeveral=*/false);
 }
 
 ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,

@@ -4,7 +4,6 @@
 #include "compiler/schedule/passes.h"
 #include "compiler/schedule/products/conv_product.h"
 #include "llvm/ADT/STLExtras.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
 

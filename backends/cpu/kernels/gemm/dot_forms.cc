@@ -68,6 +68,7 @@ constexpr int64_t kRereadParts = 4;
 constexpr int kTallTileRows = 12;
 // Of vectors, for each result: what adding the lanes of its sums costs.
 constexpr double kLaneSumOperations = 4;
+
 // Whether a narrow operand of so many elements may be copied: once for all threads, or on the stack
 // for each of several items.
 bool isRoomForNarrow(const GemmKernels& kernels, const Matrices& x, int64_t elements) {
