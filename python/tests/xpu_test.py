@@ -567,10 +567,11 @@ def test_little_is_over_when_the_call_returns(xpu):
         print("others", time.perf_counter() - begin < 0.05, y.is_ready(), z.sum())
         print(repr(jax.devices()[0].client.platform_version))
     """)
-    *rest, driver = result.stdout.splitlines()
-    # PoCL's threads, which are woken, compute its programs, whoever waits.
-    programs = "programs True" if "Intel" in driver else "programs False"
-    assert rest == ["copies True", programs, "others True False 128.0"]
+    copies, programs, others, driver = result.stdout.splitlines()
+    assert (copies, others) == ("copies True", "others True False 128.0")
+    # PoCL's threads, which are woken, compute its programs, whoever waits: they may be over or not.
+    if "Intel" in driver:
+        assert programs == "programs True"
 
 
 def test_donated_arrays_are_gone(xpu):
