@@ -66,8 +66,10 @@ constexpr int64_t kRereadParts = 4;
 // Where the right operand is near, SecondLevelParts::reused bytes of the left one at a time meet
 // it, in tiles of at least so many rows.
 constexpr int kTallTileRows = 12;
-// Of vectors, for each result: what adding the lanes of its sums costs.
+// Of vectors, for each result: what adding the lanes of its sums costs; for each element of an
+// operand whose terms lie side by side: what packing it costs.
 constexpr double kLaneSumOperations = 4;
+constexpr double kPackOperations = 0.4;
 
 // Whether a narrow operand of so many elements may be copied: once for all threads, or on the stack
 // for each of several items.
@@ -90,11 +92,14 @@ bool hasFewColumns(const GemmKernels& kernels, const Matrices& x) {
 }
 
 // Whether results of few columns cost less as sums along the terms, whose lanes are added in the
-// end, than as sums along the columns, of which the last vector is not full.
-bool isCheaperAsDotProducts(const GemmKernels& kernels, const Matrices& x) {
+// end, than as sums along the columns, of which the last vector is not full, and for which each
+// element of an operand takes `packing` operations.
+bool isCheaperAsDotProducts(const GemmKernels& kernels, const Matrices& x, double packing) {
   const auto terms = static_cast<double>(x.k), lanes = static_cast<double>(kernels.vectorLanes);
+  const auto rows = static_cast<double>(x.m), columns = static_cast<double>(x.n);
   const auto padded = static_cast<double>(paddedColumns(kernels, x));
-  return terms / lanes + kLaneSumOperations < terms * padded / lanes / static_cast<double>(x.n);
+  return terms / lanes + kLaneSumOperations <
+         terms * (padded / lanes / columns + packing / rows + packing / columns);
 }
 
 // Whether tiles of a product can be stored transposed.
@@ -110,7 +115,8 @@ bool suitsTransposed(const GemmKernels& kernels, const Matrices& x) {
 
 // Whether few columns and rows whose terms lie side by side are multiplied along the terms.
 bool isNarrowDot(const GemmKernels& kernels, const Matrices& x) {
-  return x.n <= kMaxGatheredRows && x.n <= x.m && isCheaperAsDotProducts(kernels, x);
+  return x.n <= kMaxContiguousRows && x.n <= x.m &&
+         isCheaperAsDotProducts(kernels, x, kPackOperations);
 }
 
 // What suits the shape; may swap the operands (which transposes the result).
@@ -155,7 +161,7 @@ DotForm chooseForm(const GemmKernels& kernels, int64_t l2Bytes, const Refusals& 
                                                          : "many terms");
   // Columns that fill no vector: where rows are few, only so few of them repay gathering.
   if ((!few || x.n <= kernels.vectorLanes / 2) && gathersRows(kernels, other) &&
-      isCheaperAsDotProducts(kernels, x)) {
+      isCheaperAsDotProducts(kernels, x, 0)) {
     x = other;
     return DotForm::kDotProducts;
   }
@@ -220,7 +226,7 @@ const char* skinnyFormRefusal(const DotProblem& p, DotForm form, bool isSwapped,
     case DotForm::kDotProducts: {
       if (x.k < kernels.vectorLanes) return "few terms";
       if (x.aStep != 1 && gathersRows(kernels, x)) return nullptr;
-      if (x.m > kMaxGatheredRows) return "many rows";
+      if (x.m > kMaxContiguousRows) return "many rows";
       return x.bStep == 1 && x.aStep == 1 ? nullptr : "terms lie apart";
     }
     case DotForm::kDirect:

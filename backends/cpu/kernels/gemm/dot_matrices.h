@@ -36,6 +36,8 @@ inline constexpr int64_t kStackBytes = 16 << 10;
 // Of rows whose terms lie apart, gathered to be multiplied with long rows where they lie: they stay
 // near beside those.
 inline constexpr int64_t kMaxGatheredRows = 16;
+// Of rows that lie so already.
+inline constexpr int64_t kMaxContiguousRows = 32;
 // Room for a narrow operand that is gathered or padded, on the stack: for each of several items.
 inline constexpr int64_t kNarrowBytes = 64 << 10;
 // Up to so many, writing the result costs as much as multiplying.
