@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/gemm/dot_job.h"
+#include "backends/cpu/kernels/gemm/split_k.h"
 #include "backends/cpu/kernels/isa.h"
 #include "runtime/scratch.h"
 
@@ -36,9 +37,39 @@ GemmDomain domainOf(const DotDescriptor& dot) {
                       groupSize({terms, static_cast<size_t>(dot.kRank)}));
 }
 
+// In one form, all of it.
+bool runWhole(RunServices& services, const DotProblem& p, const DotChoice& choice,
+              GemmDomain domain) {
+  if (choice.form != DotForm::kBlocked && runSkinnyDot(services, p, choice, domain)) return true;
+  return runBlocked(services, p,
+                    narrowDomain(domain, p.dot.lhsType, p.dot.rhsType, p.dot.resultType));
+}
+
+bool runSplit(RunServices& services, const SplitK& split, const DotProblem& p,
+              const DotChoice& choice, GemmDomain domain) {
+  Scratch<char> sums(services, split.sumsBytes());
+  if (!sums || !runWhole(services, split.equalPartsOf(p, sums.data()), choice, domain)) {
+    return false;
+  }
+  if (split.hasRest()) {
+    const DotProblem rest = split.restOf(p, sums.data());
+    const DotChoice form = skinnyFormOf(rest, domain, nearCacheBytes(), Refusals());
+    if (!runWhole(services, rest, form, domain)) return false;
+  }
+  split.finish(services, p, sums.data());
+  return true;
+}
+
+// What is computed in one form: a product, or of one that is split, the batch of its parts.
+DotDescriptor ofOneForm(const DotDescriptor& dot, GemmDomain domain) {
+  const SplitK split(dot, domain);
+  return split.parts() > 1 ? split.equalParts() : dot;
+}
+
 DotChoice decideForm(const DotDescriptor& dot, int64_t l2Bytes, const Refusals& refusals) {
   const GemmDomain domain = domainOf(dot);
-  DotChoice choice = skinnyFormOf(decodeShape(dot), domain, l2Bytes, refusals);
+  const DotDescriptor computed = ofOneForm(dot, domain);
+  DotChoice choice = skinnyFormOf(decodeShape(computed), domain, l2Bytes, refusals);
   choice.isNear = isNearVectorDot(dot, choice.form, domain);
   return choice;
 }
@@ -65,7 +96,8 @@ std::string setDotForm(std::string_view name, bool isSwapped, DotDescriptor& dot
   if (form == DotForm::kBlocked) {
     if (isSwapped) why = "its operands stay in their places";
   } else {
-    why = skinnyFormRefusal(decodeShape(dot), form, isSwapped, domain);
+    const DotDescriptor computed = ofOneForm(dot, domain);
+    why = skinnyFormRefusal(decodeShape(computed), form, isSwapped, domain);
   }
   if (why) return std::string(name) + ": " + why;
   setChoice({form, isSwapped, isNearVectorDot(dot, form, domain)}, dot);
@@ -80,6 +112,9 @@ std::string describeForm(const DotDescriptor& dot) {
   std::string text = std::string(formNameOf(dot)) + " for " + isaOfKernels(dot.formKernels);
   if (dot.flags & kDotIsSwapped) text += ", swapped";
   if (dot.flags & kDotIsNear) text += ", near";
+  if (const int64_t parts = SplitK(dot, domainOf(dot)).parts(); parts > 1) {
+    text += ", in " + std::to_string(parts) + " parts of the terms";
+  }
   return text;
 }
 
@@ -90,13 +125,14 @@ extern "C" int32_t isthmus_rt_dot(IsthmusRun* run, const void* descriptor, void*
   if (dot.form == DotForm::kUndecided || dot.formKernels != hostKernels()) {
     choice = decideForm(dot, nearCacheBytes(), Refusals());
   }
-  GemmDomain domain = domainOf(dot);
+  const GemmDomain domain = domainOf(dot);
   if (choice.isNear && runNearVectorDot(dot, choice.form, buffers, domain)) return 0;
   DotProblem p = decodeDot(dot, buffers);
   if (p.batches == 0 || p.rows == 0 || p.cols == 0) return 0;
-  if (choice.form != DotForm::kBlocked && runSkinnyDot(*run->services, p, choice, domain)) return 0;
-  domain = narrowDomain(domain, dot.lhsType, dot.rhsType, dot.resultType);
-  if (runBlocked(*run->services, p, domain)) return 0;
+  const SplitK split(dot, domain);
+  const bool done = split.parts() > 1 ? runSplit(*run->services, split, p, choice, domain)
+                                      : runWhole(*run->services, p, choice, domain);
+  if (done) return 0;
   return fail(run, resourceExhausted("dot_general: no scratch memory for packing operands"));
 }
 

@@ -121,7 +121,8 @@ std::string chooseDotForm(int64_t l2Bytes, DotDescriptor& dot);
 // sentence; empty if they can.
 std::string setDotForm(std::string_view name, bool isSwapped, DotDescriptor& dot);
 std::string_view formNameOf(const DotDescriptor& dot);
-// "blocked for v3"; with ", swapped" or ", near" as the flags say.
+// "blocked for v3"; with ", swapped" or ", near" as the flags say, and ", in 8 parts of the terms"
+// if it is split (split_k.h).
 std::string describeForm(const DotDescriptor& dot);
 
 // Terms that this machine's instructions for products of two matrices of these types add up in a

@@ -413,6 +413,7 @@ TEST_P(DotTest, RoundsAlikeOnAnyThreads) {
                                                                {15, 1, 250, 250},
                                                                {1, 64, 300, 1024},
                                                                {1, 900, 100, 160},
+                                                               {1, 30, 20, 9000},
                                                                {2, 900, 300, 160}}) {
     Case c = matmul(m, n, k);
     c.lhsDims = {b, m, k}, c.rhsDims = {b, k, n};
@@ -431,6 +432,38 @@ TEST_P(DotTest, RoundsAlikeOnAnyThreads) {
       if (threads == 1) one = result;
       EXPECT_EQ(result, one) << n << " columns, " << threads << " threads";
     }
+  }
+}
+
+// Of many terms and few results, parts of the terms are summed first: equal ones, and what is left
+// over; along the outermost dimension, where terms have several. In each layout and form.
+TEST_P(DotTest, SplitsManyTerms) {
+  std::mt19937 rng(19);
+  using enum ElementType;
+  auto checkLayouts = [&](Case c) {
+    const int64_t m = c.lhsDims[0], k = c.lhsDims[1], n = c.rhsDims[1];
+    for (int layout = 0; layout < 4; ++layout) {
+      if (layout & 1) c.lhsDims = {k, m}, c.lhsContracting = {0};
+      if (layout & 2) c.rhsDims = {n, k}, c.rhsContracting = {1};
+      checkCase(c, rng, 1 + layout);
+    }
+  };
+  for (auto [m, n, k] : std::vector<std::array<int64_t, 3>>{
+           {1, 16, 20011}, {2, 2, 40000}, {5, 100, 4100}, {33, 40, 4227}}) {
+    checkLayouts(matmul(m, n, k));
+  }
+  for (auto [type, resultType] :
+       {std::pair{kF64, kF64}, {kBF16, kBF16}, {kBF16, kF32}, {kF16, kF16}}) {
+    Case c = matmul(9, 16, 4100, type);
+    c.resultType = resultType;
+    checkLayouts(c);
+  }
+  checkCase({kF32, kF32, kF32, {20, 61, 70}, {61, 9, 70}, {}, {}, {1, 2}, {0, 2}}, rng);
+  checkCase({kF32, kF32, kF32, {3, 20, 5000}, {3, 5000, 20}, {0}, {0}, {2}, {1}}, rng);
+  for (auto [type, parts] : {std::pair{kF32, ", in 4 parts of the terms"}, {kS32, ""}}) {
+    DotDescriptor descriptor = *describe(matmul(50, 16, 8192, type));
+    chooseDotForm(nearCacheBytes(), descriptor);
+    EXPECT_TRUE(describeForm(descriptor).ends_with(parts)) << describeForm(descriptor);
   }
 }
 
@@ -710,6 +743,8 @@ TEST_P(DotTest, EpilogueSeesEachFinishedElementOnce) {
                                                                {1, 300, 1, 50},
                                                                {1, 900, 300, 160},
                                                                {1, 300, 260, 0},
+                                                               {2, 30, 20, 4200},
+                                                               {1, 200, 140, 33000},
                                                                {40, 3, 3, 3}}) {
     Case c = matmul(m, n, k);
     c.lhsDims = {b, m, k}, c.rhsDims = {b, k, n};
