@@ -228,3 +228,37 @@ def test_every_lapack_handler_of_jaxlib_is_called():
         used |= set(re.findall(r"@(lapack_\w+)", lowered.as_text()))
         lowered.compile()
     assert used == shipped
+
+
+def test_openblas_has_one_thread_for_small_matrices(python):
+    """Several gain nothing there, and wait busily for each other where other programs run."""
+    result = python("""
+        import ctypes, threading, time
+        import jax, jax.numpy as jnp, numpy as np
+        import scipy.linalg.cython_blas  # whose OpenBLAS is what jaxlib's LAPACK calls
+        paths = {line.split()[-1] for line in open("/proc/self/maps") if "openblas" in line}
+        numbers = [getattr(ctypes.CDLL(path), "scipy_openblas_get_num_threads", None) for path in paths]
+        number = next(filter(None, numbers), lambda: 1)
+        before = number()
+        f = jax.jit(lambda a: jnp.linalg.svd(a, compute_uv=False))
+        def numbers_while_computing(size):
+            a = np.random.default_rng(0).normal(size=(size, size)).astype(np.float32)
+            f(a).block_until_ready()
+            seen, over = set(), threading.Event()
+            def look():
+                while not over.is_set():
+                    seen.add(number())
+            looker = threading.Thread(target=look)
+            looker.start()
+            deadline = time.monotonic() + (60 if size < 256 else 1)
+            while 1 not in seen and time.monotonic() < deadline:
+                f(a).block_until_ready()
+            over.set()
+            looker.join()
+            return seen
+        assert 1 in numbers_while_computing(200)
+        assert numbers_while_computing(300) == {before}
+        assert number() == before
+        print("good")
+    """, JAX_PLATFORMS="isthmus")
+    assert result.stdout == "good\n", result.stdout + result.stderr

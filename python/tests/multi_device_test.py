@@ -671,7 +671,7 @@ def test_openblas_has_one_thread_while_devices_call_it(python):
     numbers = [getattr(ctypes.CDLL(path), "scipy_openblas_get_num_threads", None) for path in paths]
     number = next(filter(None, numbers), lambda: 1)
     before, seen = number(), set()
-    a = np.random.default_rng(0).normal(size=(n, 200, 200)).astype(np.float32)
+    a = np.random.default_rng(0).normal(size=(n, 300, 300)).astype(np.float32)
     a = jax.device_put(a + a.mT, NamedSharding(mesh, P("x")))
     f = jax.jit(jnp.linalg.eigvalsh)
     for _ in range(100):

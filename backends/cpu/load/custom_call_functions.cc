@@ -1,5 +1,7 @@
 #include "backends/cpu/load/custom_call_functions.h"
 
+#include <algorithm>
+
 #include "backends/cpu/load/blas_threads.h"
 
 namespace isthmus::cpu {
@@ -30,6 +32,17 @@ class Announcement {
   const bool isShared_;
 };
 
+// Whether every matrix (the last two dimensions) is so small that threads of OpenBLAS gain nothing:
+// measured, one is as fast up to 256x256. They wait for each other busily, so that where other
+// programs want the CPUs, a decomposition of a millisecond took most of a second.
+bool hasSmallMatrices(const ffi::CallSpec& spec) {
+  constexpr int64_t kElements = 256 * 256;
+  return std::all_of(spec.operands.begin(), spec.operands.end(), [](const ArrayType& type) {
+    const size_t rank = type.dims.size();
+    return rank < 2 || type.dims[rank - 2] * type.dims[rank - 1] <= kElements;
+  });
+}
+
 }  // namespace
 
 extern "C" int32_t isthmus_rt_custom_call(IsthmusRun* run, const void* descriptor,
@@ -42,7 +55,9 @@ extern "C" int32_t isthmus_rt_custom_call(IsthmusRun* run, const void* descripto
   ffi::CallSite::Launch launch{run->services, request.userData, request.deviceId, request.launchId};
   ffi::CallSite& site = *(*run->callSites)[index];
   Announcement announcement(request, *run->services, site.spec().description);
-  OneBlasThread oneThread(site.spec().target.starts_with("lapack_") && hasSeveralDevices(request));
+  const bool hasMatrices = site.spec().target.starts_with("lapack_");
+  OneBlasThread oneThread(hasMatrices &&
+                          (hasSeveralDevices(request) || hasSmallMatrices(site.spec())));
   Status status = site.call(launch, buffers);
   return status.ok() ? 0 : fail(run, std::move(status));
 }
