@@ -1,8 +1,9 @@
 // Convolutions that sum over many positions and give few, as gradients with respect to the kernel
 // do: both operands are read where they lie, and only the taps that meet the input. Of bf16, whose
-// products are summed in pairs, pairs of images are interleaved first, and images of few features
-// get zeros around their rows: then the same holds. Of groups with few features several share a
-// vector.
+// products are summed in pairs, pairs of images are interleaved first, images of few features get
+// zeros around their rows, and where output features fill no vector, both are copied to where
+// there is room to read whole ones: then the same holds. Of groups with few features several share
+// a vector.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -18,6 +19,18 @@
 
 namespace isthmus::cpu {
 namespace {
+
+// Of tiles, worth reading features anew.
+constexpr int64_t kMinRowSize = 3;
+
+// Added up before they are added to those before them: one long sum would lose three digits to
+// rounding.
+constexpr int64_t kTermsOfSum = 1024;
+
+// Whether the last vector of output features is not full.
+bool hasPartOfVector(const ConvProblem& p, const GemmKernels& kernels) {
+  return p.outputFeatures % kernels.vectorLanes != 0;
+}
 
 class PositionSums {
  public:
@@ -41,8 +54,10 @@ class PositionSums {
         p_.conv.kernelOutputStride != 1) {
       return "rows are no images that lie side by side";
     }
-    if (mustSuit && rows.outputSize < 4) return "short rows";
-    if (p_.outputFeatures % kernels_.vectorLanes != 0) return "no whole vectors of features";
+    if (mustSuit && rows.outputSize < kMinRowSize) return "short rows";
+    if (!hasRoomBehindKernel_ && hasPartOfVector(p_, kernels_)) {
+      return "no whole vectors of features";
+    }
     if (p_.taps() * p_.inputFeatures == 0) return "there is nothing to sum";
     return mustSuit && p_.taps() * p_.inputFeatures < 64 ? "few terms" : nullptr;
   }
@@ -79,9 +94,9 @@ class PositionSums {
     const int64_t length = p_.axes[runAxis_].taps;
     combinations_ = inputFeatures_ * p_.taps() / length;
     const int64_t features = rows.outputSize + p_.outputFeatures;
-    combinationsAtOnce_ = std::clamp<int64_t>(
-        kBlockBytes / (length * features * (groupSums_ ? p_.groups : 1) * bytes_), 1,
-        combinations_);
+    const int64_t near = kBlockBytes / (length * features * (groupSums_ ? p_.groups : 1) * bytes_);
+    combinationsAtOnce_ =
+        std::clamp<int64_t>(std::min(near, kTermsOfSum / length), 1, combinations_);
     // Sums that are rounded could not be added to.
     if (sumBytes_ < 4) combinationsAtOnce_ = combinations_;
     const double multiplyAdds = static_cast<double>(p_.positions()) *
@@ -110,6 +125,8 @@ class PositionSums {
     rhs_ = static_cast<const char*>(rhs);
     inputFeatures_ = inputFeatures;
   }
+  // Whole vectors may be read behind the last features of the kernel.
+  void setRoomBehindKernel() { hasRoomBehindKernel_ = true; }
   // Where sums are added up, in the layout of the result.
   void setSums(void* sums) { sums_ = static_cast<char*>(sums); }
 
@@ -196,8 +213,19 @@ class PositionSums {
     }
   }
 
+  // Adds a tile's sums of a block to those in memory.
+  template <typename T>
+  static void addRows(T* sums, int64_t ldc, const T* ofBlock, const Tile& tile) {
+    for (int64_t row = 0; row < tile.rows; ++row) {
+      for (int column = 0; column < tile.columns; ++column) {
+        sums[row * ldc + column] += ofBlock[row * kMaxGemmLanes + column];
+      }
+    }
+  }
+
   void addTiles(int64_t begin, int64_t end) const {
     std::vector<GemmRun> runs;
+    alignas(64) char ofBlock[kMaxGemmLanes * kMaxGemmLanes * sizeof(double)];
     const ConvAxis& along = p_.axes[runAxis_];
     const int64_t stepStride = along.tapStep * along.inputStride;
     for (int64_t block = 0; block < combinations_; block += combinationsAtOnce_) {
@@ -224,9 +252,17 @@ class PositionSums {
         const int64_t a = p_.inputOffset + tile.group * p_.inputGroupStride + tile.row;
         const int64_t b = p_.kernelOffset + tile.group * p_.kernelGroupStride + tile.column;
         const int64_t c = output + tile.group * p_.outputGroupStride + tile.row * ldc + tile.column;
+        // Tiles that go on from sums in memory would make one chain of all blocks.
+        const bool adds = accumulate_ || block > 0;
+        char* sums = sums_ + c * bytes_;
         runTile_(runs.data(), static_cast<int64_t>(runs.size()), lhs_ + a * bytes_, 1, stepStride,
-                 rhs_ + b * bytes_, along.kernelStride, sums_ + c * bytes_, ldc,
-                 static_cast<int>(tile.rows), tile.columns, accumulate_ || block > 0);
+                 rhs_ + b * bytes_, along.kernelStride, adds ? ofBlock : sums,
+                 adds ? kMaxGemmLanes : ldc, static_cast<int>(tile.rows), tile.columns, false);
+        if (adds && bytes_ == sizeof(float)) {
+          addRows(reinterpret_cast<float*>(sums), ldc, reinterpret_cast<float*>(ofBlock), tile);
+        } else if (adds) {
+          addRows(reinterpret_cast<double*>(sums), ldc, reinterpret_cast<double*>(ofBlock), tile);
+        }
       }
     }
   }
@@ -241,6 +277,7 @@ class PositionSums {
   const char* lhs_;
   const char* rhs_;
   RunTile runTile_;
+  bool hasRoomBehindKernel_ = false;
   int64_t inputFeatures_;
   char* sums_;
   bool accumulate_ = false;
@@ -259,8 +296,11 @@ class PreparedSums {
         isNarrow_(domain == GemmDomain::kBf16),
         joins_(rowsCanJoin()),
         conv_(problem.conv),
+        isPartOfVector_(hasPartOfVector(problem, gemmKernels(domain))),
         prepared_(joins_ ? joined() : problem),
-        sums_(prepared_, domain) {}
+        sums_(prepared_, domain) {
+    sums_.setRoomBehindKernel();
+  }
 
   // Of bf16 there must be several images, since each takes the place of two. Null if it fits.
   const char* refusal(Asked asked) const {
@@ -274,7 +314,7 @@ class PreparedSums {
     return liesTogether ? nullptr : "images overlap";
   }
   bool suits() const { return !refusal(Asked::kWhetherItSuits); }
-  bool pays() const { return joins_; }
+  bool pays() const { return joins_ || isPartOfVector_; }
 
   // False for want of scratch memory.
   bool run(RunServices& services) {
@@ -452,6 +492,7 @@ class PreparedSums {
   const ConvProblem& p_;
   bool isNarrow_;
   bool joins_;
+  bool isPartOfVector_;
   ConvDescriptor conv_;   // of prepared_
   ConvProblem prepared_;  // with the layout of the prepared operands
   PositionSums sums_;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
+#include <tuple>
 
 namespace isthmus::cpu {
 namespace {
@@ -79,8 +81,14 @@ std::vector<ConvProblem> plainProblems(const ConvDescriptor& conv, void* const* 
     problems.swap(next);
   }
   for (ConvProblem& p : problems) {
-    std::sort(p.axes, p.axes + p.rank,
-              [](const ConvAxis& a, const ConvAxis& b) { return a.outputStride > b.outputStride; });
+    for (ConvAxis& axis : std::span(p.axes, static_cast<size_t>(p.rank))) {
+      // Of a single element, no stride is ever used; this one lets it be one of a row.
+      if (axis.inputSize == 1) axis.inputStride = 1;
+    }
+    // An axis of a single position has the stride of another: it lies within that one.
+    std::sort(p.axes, p.axes + p.rank, [](const ConvAxis& a, const ConvAxis& b) {
+      return std::tie(a.outputStride, a.outputSize) > std::tie(b.outputStride, b.outputSize);
+    });
   }
   return problems;
 }

@@ -365,7 +365,8 @@ TEST_P(ConvTest, BatchGroups) {
 
 // Images, input features and output features: even and odd numbers of images, whole and partial
 // vectors, rows that are too short for tiles.
-constexpr std::array<int64_t, 3> kGradients[] = {{4, 9, 13}, {5, 9, 48}, {5, 3, 16}, {1, 3, 16}};
+constexpr std::array<int64_t, 3> kGradients[] = {{4, 9, 13}, {5, 9, 48}, {5, 3, 16}, {1, 3, 16},
+                                                 {5, 1, 20}, {6, 4, 4},  {1, 1, 16}};
 
 // The gradients of 3x3 convolutions, as JAX writes them.
 TEST_P(ConvTest, Gradients) {
@@ -443,14 +444,46 @@ TEST_P(ConvTest, BytesOfFewFeatures) {
 // So many positions that a few images are summed over at a time.
 TEST_P(ConvTest, GradientsOfLargeImages) {
   std::mt19937 rng(14);
-  Case c;
-  c.lhsType = c.rhsType = ElementType::kBF16, c.resultType = ElementType::kF32;
-  c.batch = 2, c.inputFeatures = 3, c.outputFeatures = 32;
-  c.spatial = {{220, 220}, {220, 220}};
-  c.inputPlaces = {3, 0, 1, 2};
-  c.kernelPlaces = {0, 3, 1, 2};
-  c.outputPlaces = {2, 3, 0, 1};
-  checkCase(c, rng);
+  for (auto [type, size, inputs, features] :
+       std::vector<std::tuple<ElementType, int64_t, int64_t, int64_t>>{
+           {ElementType::kBF16, 220, 2, 32}, {ElementType::kF32, 222, 1, 5}}) {
+    Case c;
+    c.lhsType = c.rhsType = type, c.resultType = ElementType::kF32;
+    c.batch = inputs, c.inputFeatures = 3, c.outputFeatures = features;
+    c.spatial = {{size, 220}, {size, 220}};
+    c.inputPlaces = {3, 0, 1, 2};
+    c.kernelPlaces = {0, 3, 1, 2};
+    c.outputPlaces = {2, 3, 0, 1};
+    checkCase(c, rng);
+  }
+}
+
+// Of one sign, whose sum in one chain would lose three digits.
+TEST_P(ConvTest, GradientsRoundLittle) {
+  std::mt19937 rng(17);
+  for (auto [inputs, features] : std::vector<std::array<int64_t, 2>>{{1, 5}, {3, 16}, {16, 16}}) {
+    Case c;
+    c.batch = inputs, c.inputFeatures = 3, c.outputFeatures = features;
+    c.spatial = {{222, 220}, {222, 220}};
+    c.inputPlaces = {3, 0, 1, 2};
+    c.kernelPlaces = {0, 3, 1, 2};
+    c.outputPlaces = {2, 3, 0, 1};
+    auto descriptor = describe(c);
+    ASSERT_TRUE(descriptor.ok());
+    std::vector<float> lhs(3 * 222 * 222 * inputs, 0.1f), rhs(3 * 220 * 220 * features);
+    std::vector<double> expected(features);
+    for (size_t i = 0; i < rhs.size(); ++i) {
+      rhs[i] = std::uniform_real_distribution<float>(0, 1)(rng);
+      expected[i % features] += double{rhs[i]} * double{lhs[0]};
+    }
+    std::vector<float> result(3 * 3 * inputs * features);
+    TestRun run(2);
+    void* buffers[] = {lhs.data(), rhs.data(), result.data()};
+    ASSERT_EQ(isthmus_rt_conv(&run.run, &*descriptor, buffers), 0) << run.status.message();
+    for (size_t i = 0; i < result.size(); ++i) {
+      ASSERT_NEAR(result[i] / expected[i % features], 1, 1e-6);
+    }
+  }
 }
 
 // Taps or positions so far apart that the image is nearly all padding: nothing of that length is
@@ -458,10 +491,13 @@ TEST_P(ConvTest, GradientsOfLargeImages) {
 TEST_P(ConvTest, GradientsOfFarTaps) {
   std::mt19937 rng(16);
   constexpr int64_t kFar = int64_t{1} << 33;
-  for (bool areTaps : {true, false}) {
+  for (auto [areTaps, type] : {std::pair{true, ElementType::kBF16},
+                               {false, ElementType::kBF16},
+                               {true, ElementType::kF32},
+                               {false, ElementType::kF32}}) {
     Case c;
-    c.lhsType = c.rhsType = ElementType::kBF16, c.resultType = ElementType::kF32;
-    c.batch = 16, c.inputFeatures = 5, c.outputFeatures = 8;
+    c.lhsType = c.rhsType = type, c.resultType = ElementType::kF32;
+    c.batch = type == ElementType::kF32 ? 1 : 16, c.inputFeatures = 5, c.outputFeatures = 8;
     c.spatial = {{9, 9}, {9, 9}};
     if (areTaps) {
       c.spatial[1].rhsDilation = kFar, c.spatial[1].high = 8 * kFar - 8;
