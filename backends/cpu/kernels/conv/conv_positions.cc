@@ -27,6 +27,9 @@ constexpr int64_t kMinRowSize = 3;
 // rounding.
 constexpr int64_t kTermsOfSum = 1024;
 
+// For threads to share.
+constexpr int64_t kEnoughTiles = 16;
+
 // Whether the last vector of output features is not full.
 bool hasPartOfVector(const ConvProblem& p, const GemmKernels& kernels) {
   return p.outputFeatures % kernels.vectorLanes != 0;
@@ -48,7 +51,9 @@ class PositionSums {
     const bool mustSuit = asked == Asked::kWhetherItSuits;
     if (p_.rank < 2 || !runTile_) return "no kernel of these types";
     // A single position meets each step once: a product that packs reads them in their order.
-    if (mustSuit && p_.positions() == p_.axes[p_.rank - 1].outputSize) return "one position";
+    if (mustSuit && !isJoined_ && p_.positions() == p_.axes[p_.rank - 1].outputSize) {
+      return "one position";
+    }
     const ConvAxis& rows = p_.axes[p_.rank - 1];
     if (!isPlain(rows) || rows.inputStride != 1 || p_.conv.outputFeatureStride != 1 ||
         p_.conv.kernelOutputStride != 1) {
@@ -83,7 +88,8 @@ class PositionSums {
   }
 
   // Sums over all input features that the operands have; with `accumulate` added to those there.
-  void run(RunServices& services, bool accumulate) {
+  // False for want of scratch memory.
+  bool run(RunServices& services, bool accumulate) {
     accumulate_ = accumulate;
     const ConvAxis& rows = p_.axes[p_.rank - 1];
     rowTiles_ = groupSums_ ? 1 : ceilDiv(rows.outputSize, kernels_.mr);
@@ -99,16 +105,32 @@ class PositionSums {
         std::clamp<int64_t>(std::min(near, kTermsOfSum / length), 1, combinations_);
     // Sums that are rounded could not be added to.
     if (sumBytes_ < 4) combinationsAtOnce_ = combinations_;
+    if (!groupSums_) {
+      const int64_t most = std::min(combinations_, combinations_ * length / kTermsOfSum);
+      parts_ = std::clamp<int64_t>(kEnoughTiles / tilesOfPart(), 1, std::max<int64_t>(1, most));
+    }
+    partBytes_ = resultSpan(p_) * bytes_;
+    Scratch<char> partSums(services, std::max<int64_t>(1, (parts_ - 1) * partBytes_));
+    if (!partSums) return false;
+    partSums_ = partSums.data();
     const double multiplyAdds = static_cast<double>(p_.positions()) *
                                 static_cast<double>(p_.groups * p_.outputFeatures) *
                                 static_cast<double>(combinations_ * length);
-    forTiles(services, multiplyAdds, [this](int64_t begin, int64_t end) { addTiles(begin, end); });
+    const int64_t tiles = tilesOfPart();
+    forTiles(services, parts_ * tiles, multiplyAdds, [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin / tiles; part * tiles < end; ++part) {
+        addTiles(part, std::max(begin, part * tiles) - part * tiles,
+                 std::min(end, (part + 1) * tiles) - part * tiles);
+      }
+    });
+    if (parts_ > 1) addParts(services);
+    return true;
   }
 
   // Calls the epilogue, if there is one, for all tiles.
   void finish(RunServices& services) {
     if (!p_.epilogue) return;
-    forTiles(services, 0, [this](int64_t begin, int64_t end) {
+    forTiles(services, tilesOfPart(), 0, [this](int64_t begin, int64_t end) {
       for (int64_t index = begin; index < end; ++index) {
         const Tile tile = tileAt(index);
         const int64_t row = tile.position * p_.axes[p_.rank - 1].outputSize + tile.row;
@@ -125,8 +147,12 @@ class PositionSums {
     rhs_ = static_cast<const char*>(rhs);
     inputFeatures_ = inputFeatures;
   }
-  // Whole vectors may be read behind the last features of the kernel.
-  void setRoomBehindKernel() { hasRoomBehindKernel_ = true; }
+  // Operands are copies: whole vectors may be read behind the last features of the kernel, and if
+  // `isJoined`, rows are of neighbours along two axes.
+  void setPrepared(bool isJoined) {
+    hasRoomBehindKernel_ = true;
+    isJoined_ = isJoined;
+  }
   // Where sums are added up, in the layout of the result.
   void setSums(void* sums) { sums_ = static_cast<char*>(sums); }
 
@@ -151,10 +177,12 @@ class PositionSums {
     int columns;
   };
 
-  // Each part of the tiles reads both operands once.
+  int64_t tilesOfPart() const { return groupTiles_ * positions_ * rowTiles_ * panels_; }
+
+  // A thread's tiles, which follow each other, share what they read of both operands.
   template <typename Function>
-  void forTiles(RunServices& services, double multiplyAdds, Function function) const {
-    const int64_t tiles = groupTiles_ * positions_ * rowTiles_ * panels_;
+  void forTiles(RunServices& services, int64_t tiles, double multiplyAdds,
+                Function function) const {
     const int threads = services.numThreads();
     if (threads == 1 || !worthThreads(multiplyAdds)) return function(int64_t{0}, tiles);
     parallelFor(services, tiles, ceilDiv(tiles, int64_t{2} * threads), function);
@@ -213,23 +241,42 @@ class PositionSums {
     }
   }
 
-  // Adds a tile's sums of a block to those in memory.
-  template <typename T>
-  static void addRows(T* sums, int64_t ldc, const T* ofBlock, const Tile& tile) {
-    for (int64_t row = 0; row < tile.rows; ++row) {
-      for (int column = 0; column < tile.columns; ++column) {
-        sums[row * ldc + column] += ofBlock[row * kMaxGemmLanes + column];
+  // Adds rows of sums, `ldMore` apart, to those in memory.
+  void addRows(char* sums, int64_t ldc, const char* more, int64_t ldMore, int64_t rows,
+               int64_t columns) const {
+    auto add = [&]<typename T>(T* to, const T* from) {
+      for (int64_t row = 0; row < rows; ++row) {
+        for (int64_t column = 0; column < columns; ++column) {
+          to[row * ldc + column] += from[row * ldMore + column];
+        }
       }
+    };
+    if (bytes_ == sizeof(float)) {
+      return add(reinterpret_cast<float*>(sums), reinterpret_cast<const float*>(more));
     }
+    add(reinterpret_cast<double*>(sums), reinterpret_cast<const double*>(more));
   }
 
-  void addTiles(int64_t begin, int64_t end) const {
+  void addParts(RunServices& services) const {
+    forRows(services, [this](int64_t offset) {
+      for (int64_t part = 1; part < parts_; ++part) {
+        addRows(sums_ + offset * bytes_, 0, partSums_ + (part - 1) * partBytes_ + offset * bytes_,
+                0, 1, p_.outputFeatures);
+      }
+    });
+  }
+
+  // Tiles [begin, end) of a part, whose sums of any but the first are in memory of their own.
+  void addTiles(int64_t part, int64_t begin, int64_t end) const {
     std::vector<GemmRun> runs;
     alignas(64) char ofBlock[kMaxGemmLanes * kMaxGemmLanes * sizeof(double)];
     const ConvAxis& along = p_.axes[runAxis_];
     const int64_t stepStride = along.tapStep * along.inputStride;
-    for (int64_t block = 0; block < combinations_; block += combinationsAtOnce_) {
-      const int64_t blockEnd = std::min(combinations_, block + combinationsAtOnce_);
+    const int64_t first = combinations_ * part / parts_, last = combinations_ * (part + 1) / parts_;
+    char* const partSums = part == 0 ? sums_ : partSums_ + (part - 1) * partBytes_;
+    for (int64_t block = first; block < last; block += combinationsAtOnce_) {
+      const int64_t blockEnd = std::min(last, block + combinationsAtOnce_);
+      const bool adds = block > first || (part == 0 && accumulate_);
       int64_t known = -1;
       int64_t output = 0;
       for (int64_t index = begin; index < end; ++index) {
@@ -246,23 +293,18 @@ class PositionSums {
           groupSums_(runs.data(), static_cast<int64_t>(runs.size()),
                      lhs_ + (p_.inputOffset + feature) * bytes_, stepStride,
                      rhs_ + (p_.kernelOffset + feature) * bytes_, along.kernelStride,
-                     sums_ + (output + feature) * sumBytes_, ldc, accumulate_ || block > 0);
+                     partSums + (output + feature) * sumBytes_, ldc, adds);
           continue;
         }
         const int64_t a = p_.inputOffset + tile.group * p_.inputGroupStride + tile.row;
         const int64_t b = p_.kernelOffset + tile.group * p_.kernelGroupStride + tile.column;
         const int64_t c = output + tile.group * p_.outputGroupStride + tile.row * ldc + tile.column;
         // Tiles that go on from sums in memory would make one chain of all blocks.
-        const bool adds = accumulate_ || block > 0;
-        char* sums = sums_ + c * bytes_;
+        char* sums = partSums + c * bytes_;
         runTile_(runs.data(), static_cast<int64_t>(runs.size()), lhs_ + a * bytes_, 1, stepStride,
                  rhs_ + b * bytes_, along.kernelStride, adds ? ofBlock : sums,
                  adds ? kMaxGemmLanes : ldc, static_cast<int>(tile.rows), tile.columns, false);
-        if (adds && bytes_ == sizeof(float)) {
-          addRows(reinterpret_cast<float*>(sums), ldc, reinterpret_cast<float*>(ofBlock), tile);
-        } else if (adds) {
-          addRows(reinterpret_cast<double*>(sums), ldc, reinterpret_cast<double*>(ofBlock), tile);
-        }
+        if (adds) addRows(sums, ldc, ofBlock, kMaxGemmLanes, tile.rows, tile.columns);
       }
     }
   }
@@ -278,12 +320,17 @@ class PositionSums {
   const char* rhs_;
   RunTile runTile_;
   bool hasRoomBehindKernel_ = false;
+  bool isJoined_ = false;
   int64_t inputFeatures_;
   char* sums_;
   bool accumulate_ = false;
   int64_t rowTiles_ = 1, panels_ = 1, positions_ = 1;
   int runAxis_ = 0;
   int64_t combinations_ = 1, combinationsAtOnce_ = 1;
+  // Of the combinations, where there are few tiles for threads: each part has sums of its own.
+  int64_t parts_ = 1;
+  int64_t partBytes_ = 0;
+  char* partSums_ = nullptr;
 };
 
 // Operands as PositionSums reads them best: pairs of images of bf16 interleaved, and where rows of
@@ -295,11 +342,11 @@ class PreparedSums {
       : p_(problem),
         isNarrow_(domain == GemmDomain::kBf16),
         joins_(rowsCanJoin()),
-        conv_(problem.conv),
         isPartOfVector_(hasPartOfVector(problem, gemmKernels(domain))),
+        conv_(problem.conv),
         prepared_(joins_ ? joined() : problem),
         sums_(prepared_, domain) {
-    sums_.setRoomBehindKernel();
+    sums_.setPrepared(joins_);
   }
 
   // Of bf16 there must be several images, since each takes the place of two. Null if it fits.
@@ -334,7 +381,7 @@ class PreparedSums {
       const int64_t count = std::min(atOnce, images - image);
       prepare(image, count, lhs, rhs);
       sums_.setOperands(lhs - prepared_.inputOffset, rhs - prepared_.kernelOffset, count);
-      sums_.run(*services_, image > 0);
+      if (!sums_.run(*services_, image > 0)) return false;
     }
     if (rounds) {
       auto* result = static_cast<uint16_t*>(p_.result);
@@ -354,7 +401,7 @@ class PreparedSums {
 
   // Whether rows are short, and positions along the axis before lie behind them everywhere.
   bool rowsCanJoin() const {
-    if (p_.rank < 3 || p_.groups != 1) return false;
+    if (p_.rank < 2 || p_.groups != 1) return false;
     const ConvAxis& c = columns();
     const ConvAxis& r = rows();
     return r.outputSize < 8 && c.outputSize > 1 && r.taps == 1 && r.inputStride == 1 &&
@@ -370,8 +417,7 @@ class PreparedSums {
   // The problem with positions along columns() as rows, and only taps left of that axis.
   ConvProblem joined() {
     const int64_t features = rows().outputSize;
-    const int64_t lines = p_.rank == 3 ? p_.axes[0].inputSize : linesOfImage();
-    conv_.inputFeatureStride = lines * paddedColumns() * features;
+    conv_.inputFeatureStride = linesOfImage() * paddedColumns() * features;
     ConvProblem q{conv_,
                   p_.lhs,
                   p_.rhs,
@@ -533,7 +579,7 @@ bool runPositionSums(RunServices& services, const ConvProblem& p, GemmDomain dom
   if (isOfGroups(c, p)) {
     PositionSums sums(p, GemmDomain::kF32);
     if (sums.chooseGroups()) {
-      sums.run(services, false);
+      if (!sums.run(services, false)) return false;
       sums.finish(services);
       return true;
     }
@@ -543,7 +589,7 @@ bool runPositionSums(RunServices& services, const ConvProblem& p, GemmDomain dom
     return PreparedSums(p, domain).run(services);
   }
   PositionSums sums(p, domain);
-  sums.run(services, false);
+  if (!sums.run(services, false)) return false;
   sums.finish(services);
   return true;
 }
