@@ -57,6 +57,7 @@ constexpr FormFunctions kForms[] = {
     {"depthwise", depthwiseRefusal, runDepthwise},
     {"transposed_sums", transposedSumsRefusal, runTransposedSums},
     {"position_sums", positionSumsRefusal, runPositionSums},
+    {"planes", planesRefusal, runPlanes},
     {"windows", windowRefusal, runWindowConv},
     {"product", nullptr, runConvAsGemm},
 };

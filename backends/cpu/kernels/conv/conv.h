@@ -36,6 +36,7 @@ enum class ConvForm : int32_t {
   kDepthwise,       // one feature in and out of each group, without products
   kTransposedSums,  // sums over positions, with a transposed copy of the input
   kPositionSums,    // sums over positions, with both operands in place
+  kPlanes,          // vectors of positions, for few output features, with a transposed input
   kWindows,         // windows that are read in place
   kProduct,         // a product of a matrix of patches and a matrix of kernels
 };

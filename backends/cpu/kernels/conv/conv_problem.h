@@ -99,6 +99,11 @@ enum class Asked { kWhetherItSuits, kWhetherItCan };
 const char* depthwiseRefusal(const ConvProblem& problem, GemmDomain domain, Asked asked);
 bool runDepthwise(RunServices& services, const ConvProblem& problem, GemmDomain domain);
 
+// Few output features, contiguous input features, of floats: vectors of positions, which meet lines
+// of the input that are transposed.
+const char* planesRefusal(const ConvProblem& problem, GemmDomain domain, Asked asked);
+bool runPlanes(RunServices& services, const ConvProblem& problem, GemmDomain domain);
+
 // Contiguous features on both sides, f32, f64 or bf16, rows of at least a few positions: windows
 // are read in place.
 const char* windowRefusal(const ConvProblem& problem, GemmDomain domain, Asked asked);

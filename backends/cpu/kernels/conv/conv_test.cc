@@ -546,6 +546,41 @@ TEST_P(ConvTest, RowsOfFewFeatures) {
 }
 
 // The gradient of a window of one with strides: most results meet no tap, the others lie apart.
+// Too few to fill a vector: vectors run along positions of transposed lines. Lines that are padded,
+// cut, skipped, reversed, and taps that are apart.
+TEST_P(ConvTest, FewOutputFeatures) {
+  std::mt19937 rng(18);
+  using S = Case::Spatial;
+  const std::vector<std::vector<S>> windows = {
+      {{9, 3, 1, 1, 1}, {64, 3, 1, 1, 1}},
+      {{30, 5, 2, 2, 1}, {70, 7, 1, 3, 3}},
+      {{6, 2, 1, -1, 3, 1, 2}, {61, 3, 1, 4, -2, 1, 3, true}},
+      {{5, 7, 1, 6, 6, 1, 1, true}, {30, 1, 1, 1, 1}},
+      {{90, 5, 1, 0, 9}},
+  };
+  for (const auto& spatial : windows) {
+    for (int64_t features : {1, 3, 4}) {
+      for (auto [type, result] : kFloatTypes) {
+        Case c;
+        c.lhsType = c.rhsType = type, c.resultType = result;
+        c.batch = 2, c.inputFeatures = 11, c.outputFeatures = features, c.spatial = spatial;
+        channelsLast(c);
+        checkCase(c, rng, features);
+      }
+    }
+  }
+  Case c;
+  c.inputFeatures = 9, c.outputFeatures = 2, c.spatial = windows[0];
+  channelsLast(c);
+  ConvDescriptor descriptor = *describe(c);
+  chooseConvForm(descriptor);
+  EXPECT_EQ(formNameOf(descriptor), "planes");
+  c.outputFeatures = 17;
+  channelsLast(c);
+  descriptor = *describe(c);
+  EXPECT_EQ(setConvForm("planes", descriptor), "planes: many features");
+}
+
 TEST_P(ConvTest, GradientOfSkippedPositions) {
   std::mt19937 rng(8);
   for (ElementType type : {ElementType::kF32, ElementType::kF64, ElementType::kBF16}) {
