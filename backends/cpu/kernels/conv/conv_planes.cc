@@ -198,16 +198,6 @@ class Planes {
     }
   }
 
-  void addUp(char* sums, const char* more, int64_t count) const {
-    auto add = [&]<typename T>(T* to, const T* from) {
-      for (int64_t i = 0; i < count; ++i) to[i] += from[i];
-    };
-    if (domain_ == GemmDomain::kF64) {
-      return add(reinterpret_cast<double*>(sums), reinterpret_cast<const double*>(more));
-    }
-    add(reinterpret_cast<float*>(sums), reinterpret_cast<const float*>(more));
-  }
-
   // Results [output feature][position] to the result from element `at` on.
   template <typename Bits>
   void storeTransposed(const char* results, int64_t at, int64_t positions) const {
@@ -231,16 +221,15 @@ class Planes {
     const auto runsAtOnce =
         static_cast<size_t>(std::max<int64_t>(1, kTermsOfSum / p_.inputFeatures));
     constexpr size_t kBytes = kMaxGemmLanes * kMaxGemmLanes * sizeof(double);
-    alignas(64) char sums[kBytes], more[kBytes], results[kBytes];
+    alignas(64) char sums[kBytes], results[kBytes];
     for (int64_t column = 0; column < positions_.outputSize; column += nr) {
       const int64_t count = std::min<int64_t>(nr, positions_.outputSize - column);
       size_t first = 0;
       do {
         const size_t atOnce = std::min(runsAtOnce, runs.size() - first);
         kernels_.runTile(runs.data() + first, static_cast<int64_t>(atOnce), weights_, 1,
-                         p_.outputFeatures, planes + column * bytes, width_,
-                         first == 0 ? sums : more, nr, rows, nr, false);
-        if (first > 0) addUp(sums, more, rows * nr);
+                         p_.outputFeatures, planes + column * bytes, width_, sums, nr, rows, nr,
+                         first > 0);
         first += runsAtOnce;
       } while (first < runs.size());
       storeSums(domain_, sums, rows * nr, p_.conv.resultType, results, 0);

@@ -241,35 +241,28 @@ class PositionSums {
     }
   }
 
-  // Adds rows of sums, `ldMore` apart, to those in memory.
-  void addRows(char* sums, int64_t ldc, const char* more, int64_t ldMore, int64_t rows,
-               int64_t columns) const {
-    auto add = [&]<typename T>(T* to, const T* from) {
-      for (int64_t row = 0; row < rows; ++row) {
-        for (int64_t column = 0; column < columns; ++column) {
-          to[row * ldc + column] += from[row * ldMore + column];
-        }
-      }
-    };
-    if (bytes_ == sizeof(float)) {
-      return add(reinterpret_cast<float*>(sums), reinterpret_cast<const float*>(more));
-    }
-    add(reinterpret_cast<double*>(sums), reinterpret_cast<const double*>(more));
-  }
-
   void addParts(RunServices& services) const {
     forRows(services, [this](int64_t offset) {
       for (int64_t part = 1; part < parts_; ++part) {
-        addRows(sums_ + offset * bytes_, 0, partSums_ + (part - 1) * partBytes_ + offset * bytes_,
-                0, 1, p_.outputFeatures);
+        const char* more = partSums_ + (part - 1) * partBytes_;
+        if (bytes_ == sizeof(float)) {
+          addFeatures<float>(more, offset);
+        } else {
+          addFeatures<double>(more, offset);
+        }
       }
     });
+  }
+  template <typename T>
+  void addFeatures(const char* more, int64_t offset) const {
+    T* to = reinterpret_cast<T*>(sums_) + offset;
+    const T* from = reinterpret_cast<const T*>(more) + offset;
+    for (int64_t o = 0; o < p_.outputFeatures; ++o) to[o] += from[o];
   }
 
   // Tiles [begin, end) of a part, whose sums of any but the first are in memory of their own.
   void addTiles(int64_t part, int64_t begin, int64_t end) const {
     std::vector<GemmRun> runs;
-    alignas(64) char ofBlock[kMaxGemmLanes * kMaxGemmLanes * sizeof(double)];
     const ConvAxis& along = p_.axes[runAxis_];
     const int64_t stepStride = along.tapStep * along.inputStride;
     const int64_t first = combinations_ * part / parts_, last = combinations_ * (part + 1) / parts_;
@@ -299,12 +292,9 @@ class PositionSums {
         const int64_t a = p_.inputOffset + tile.group * p_.inputGroupStride + tile.row;
         const int64_t b = p_.kernelOffset + tile.group * p_.kernelGroupStride + tile.column;
         const int64_t c = output + tile.group * p_.outputGroupStride + tile.row * ldc + tile.column;
-        // Tiles that go on from sums in memory would make one chain of all blocks.
-        char* sums = partSums + c * bytes_;
         runTile_(runs.data(), static_cast<int64_t>(runs.size()), lhs_ + a * bytes_, 1, stepStride,
-                 rhs_ + b * bytes_, along.kernelStride, adds ? ofBlock : sums,
-                 adds ? kMaxGemmLanes : ldc, static_cast<int>(tile.rows), tile.columns, false);
-        if (adds) addRows(sums, ldc, ofBlock, kMaxGemmLanes, tile.rows, tile.columns);
+                 rhs_ + b * bytes_, along.kernelStride, partSums + c * bytes_, ldc,
+                 static_cast<int>(tile.rows), tile.columns, adds);
       }
     }
   }

@@ -24,8 +24,8 @@ constexpr int64_t kStepsAtOnce = 512;
 // Between which prefetches are made.
 constexpr int64_t kStepsOfPiece = 32;
 constexpr int64_t kMaxPieces = 16;
-// Of rows that are copied, so many at a time.
-constexpr int64_t kCopiedSteps = 256;
+// Of rows that meet columns: summed before they are added to those before, and copied at a time.
+constexpr int64_t kSummedSteps = 256;
 // Tiles of rows for which columns are packed that lie near.
 constexpr int64_t kTilesToPack = 8;
 // Panels of columns for which rows are copied that lie near.
@@ -124,20 +124,20 @@ void runDirect(RunServices& services, const GemmKernels& kernels, ElementType ty
   const int64_t bytes = kernels.elementBytes;
   const int mr = kernels.mr, nr = kernels.nr, lanes = kernels.vectorLanes;
   const bool inPlace = x.bCol == 1;
-  // Few steps at a time keep the pages of b near; up to half as many again are not worth a pass.
-  int64_t stepsAtOnce = x.k;
+  // Few steps at a time keep the pages of b near, and rounding small. How many depends on nothing
+  // that threads divide, since it decides how sums are rounded.
+  int64_t stepsAtOnce = std::min(x.k, kSummedSteps);
   if (inPlace && x.k * x.bStep * bytes > kStripBytes + kStripBytes / 2) {
-    stepsAtOnce = std::max<int64_t>(32, kStripBytes / (x.bStep * bytes));
+    stepsAtOnce = std::clamp<int64_t>(kStripBytes / (x.bStep * bytes), 32, stepsAtOnce);
   }
   // Rows that push each other out of the cache are copied, a few steps of them at a time.
   const bool wantsCopy = rowsShareSets(kernels, x) && end - begin >= 2 * nr;
   char none;
-  Scratch<char> copied(services, wantsCopy ? x.m * (kCopiedSteps * bytes + kCacheLineBytes) : 1,
+  Scratch<char> copied(services, wantsCopy ? x.m * (kSummedSteps * bytes + kCacheLineBytes) : 1,
                        &none, 1);
   const bool copies = wantsCopy && copied;
-  if (copies) stepsAtOnce = std::min(stepsAtOnce, kCopiedSteps);
   const char* a = copies ? copied.data() : x.a;
-  const int64_t aRow = copies ? kCopiedSteps + kCacheLineBytes / bytes : x.aRow;
+  const int64_t aRow = copies ? kSummedSteps + kCacheLineBytes / bytes : x.aRow;
   const bool isFar = x.k * x.bStep * bytes > kStripBytes;
   const int64_t tiles = (x.m + mr - 1) / mr;
   const int64_t wholeEnd = inPlace ? begin + wholeColumns(kernels, end - begin) : begin;
@@ -301,15 +301,14 @@ void runFewRows(const GemmKernels& kernels, const Matrices& x) {
   // Every tile reads the columns' operand again: as much of it at a time as stays near.
   const int64_t fitting = nearOperandBytes() / (x.bStep * bytes) / kStepsAtOnce * kStepsAtOnce;
   const int64_t atOnce = std::max(fitting, kStepsAtOnce);
-  const int64_t piece = isWide ? atOnce : kStepsAtOnce;
   for (int64_t begin = 0; begin < x.k; begin += atOnce) {
     const int64_t end = std::min(x.k, begin + atOnce);
     for (int64_t tile = 0; tile < tiles; ++tile) {
       // Of nearly equal size.
       const int64_t row = x.m * tile / tiles;
       const auto rows = static_cast<int>(x.m * (tile + 1) / tiles - row);
-      for (int64_t k = begin; k < end; k += piece) {
-        const GemmRun run{row * x.aRow + k, k * x.bStep, std::min(piece, end - k)};
+      for (int64_t k = begin; k < end; k += kStepsAtOnce) {
+        const GemmRun run{row * x.aRow + k, k * x.bStep, std::min(kStepsAtOnce, end - k)};
         for (int64_t column = 0; column < x.n; column += tileColumns) {
           runTile(&run, 1, x.a, x.aRow, 1, x.b + column * bytes, x.bStep,
                   x.c + (row * x.cRow + column) * bytes, x.cRow, rows,

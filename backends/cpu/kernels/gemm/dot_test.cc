@@ -435,6 +435,29 @@ TEST_P(DotTest, RoundsAlikeOnAnyThreads) {
   }
 }
 
+// Of one sign, whose sum in one chain would lose a digit: in tiles in place, of few rows and of few
+// columns.
+TEST_P(DotTest, LongSumsRoundLittle) {
+  std::mt19937 rng(20);
+  std::uniform_real_distribution<float> uniform(0, 1);
+  constexpr int64_t k = 4000;
+  for (auto [m, n] : std::vector<std::array<int64_t, 2>>{{20, 130}, {150, 32}, {150, 20}}) {
+    std::vector<float> lhs(m * k, 0.1f), rhs(k * n), result(m * n);
+    std::vector<double> expected(n);
+    for (size_t i = 0; i < rhs.size(); ++i) {
+      rhs[i] = uniform(rng);
+      expected[i % n] += double{rhs[i]} * double{lhs[0]};
+    }
+    TestRun run(2);
+    auto descriptor = describe(matmul(m, n, k));
+    void* buffers[] = {lhs.data(), rhs.data(), result.data()};
+    ASSERT_EQ(isthmus_rt_dot(&run.run, &*descriptor, buffers), 0) << run.status.message();
+    for (size_t i = 0; i < result.size(); ++i) {
+      ASSERT_NEAR(result[i] / expected[i % n], 1, 6e-7) << m << "x" << n;
+    }
+  }
+}
+
 // Of many terms and few results, parts of the terms are summed first: equal ones, and what is left
 // over; along the outermost dimension, where terms have several. In each layout and form.
 TEST_P(DotTest, SplitsManyTerms) {

@@ -34,7 +34,8 @@ struct Bfloats : SumsOf<float, uint32_t, Bf16MultiplyAdd, 2> {
 
   template <int rows, int vectors>
   static inline __attribute__((always_inline)) void store(const Vec<float> (&sum)[rows][vectors],
-                                                          uint16_t* c, int64_t ldc, int cols) {
+                                                          uint16_t* c, int64_t ldc, int cols,
+                                                          bool /*accumulate*/) {
     const __mmask32 mask = 0xFFFFFFFFu >> (2 * kLanes<float> - cols);
 #pragma clang loop unroll(full)
     for (int r = 0; r < rows; ++r) {
@@ -44,9 +45,6 @@ struct Bfloats : SumsOf<float, uint32_t, Bf16MultiplyAdd, 2> {
                                reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
     }
   }
-  template <int rows, int vectors>
-  static inline __attribute__((always_inline)) void load(Vec<float> (&)[rows][vectors],
-                                                         const uint16_t*, int64_t, int) {}
 };
 
 void storeBfloats(const float* sums, int64_t count, uint16_t* result) {

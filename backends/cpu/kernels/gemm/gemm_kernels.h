@@ -75,7 +75,8 @@ struct GemmRun {
 // to the next multiple of vectorLanes after `cols`. Of kBf16, a is of bf16: steps j and j + 1,
 // which are neighbours there, meet both halves of b's element at run.b + j / 2 * ldb + c, and
 // stepStride is that of two steps; the second half of a last odd step is 0. The same holds of
-// kBytes with four steps.
+// kBytes with four steps. With `accumulate`, sums of all runs are added to those in c: f32 of some
+// hundred steps at a time rounds little.
 using RunTile = void (*)(const GemmRun* runs, int64_t count, const void* a, int64_t rowStride,
                          int64_t stepStride, const void* b, int64_t ldb, void* c, int64_t ldc,
                          int rows, int cols, bool accumulate);

@@ -72,24 +72,6 @@ inline __attribute__((always_inline)) void storeTile(const Vec<T> (&sum)[rows][v
   }
 }
 
-// Sums that go on from what is in memory; lanes from `cols` on are 0.
-template <typename T, int rows, int vectors>
-inline __attribute__((always_inline)) void loadTile(Vec<T> (&sum)[rows][vectors], const T* c,
-                                                    int64_t ldc, int cols) {
-  constexpr int lanes = kLanes<T>;
-  alignas(64) T edge[vectors * lanes] = {};
-#pragma clang loop unroll(full)
-  for (int r = 0; r < rows; ++r) {
-    const T* p = c + r * ldc;
-    if (cols < vectors * lanes) {
-      copyPieces<firstPiece(vectors * lanes)>(edge, p, cols);
-      p = edge;
-    }
-#pragma clang loop unroll(full)
-    for (int v = 0; v < vectors; ++v) sum[r][v] = load(p + v * lanes);
-  }
-}
-
 // A panel of b comes from the second-level cache to its first tile: how many steps ahead it is
 // asked for.
 constexpr int kStepsAhead = 16;
@@ -180,14 +162,8 @@ struct SumsOf {
 
   template <int rows, int vectors>
   static inline __attribute__((always_inline)) void store(const Vec<S> (&sum)[rows][vectors], S* c,
-                                                          int64_t ldc, int cols) {
-    storeTile<S, rows, vectors>(sum, c, ldc, cols, false);
-  }
-  // One chain of sums over all calls rounds as if there had been one call.
-  template <int rows, int vectors>
-  static inline __attribute__((always_inline)) void load(Vec<S> (&sum)[rows][vectors], const S* c,
-                                                         int64_t ldc, int cols) {
-    loadTile<S, rows, vectors>(sum, c, ldc, cols);
+                                                          int64_t ldc, int cols, bool accumulate) {
+    storeTile<S, rows, vectors>(sum, c, ldc, cols, accumulate);
   }
 };
 
@@ -219,7 +195,6 @@ void runTileOf(const GemmRun* runs, int64_t count, const void* aData, int64_t ro
   auto* c = static_cast<typename Tile::Result*>(cData);
   if constexpr (stepStrideIf != 0) stepStride = stepStrideIf;
   Vec<Sum> sum[rows][vectors] = {};
-  if (accumulate) Tile::template load<rows, vectors>(sum, c, ldc, cols);
   for (int r = 0; r < rows; ++r) __builtin_prefetch(c + r * ldc, 1);
   const int64_t stride3 = 3 * rowStride;
   for (int64_t i = 0; i < count; ++i) {
@@ -279,7 +254,7 @@ void runTileOf(const GemmRun* runs, int64_t count, const void* aData, int64_t ro
       }
     }
   }
-  Tile::template store<rows, vectors>(sum, c, ldc, cols);
+  Tile::template store<rows, vectors>(sum, c, ldc, cols, accumulate);
 }
 
 template <typename Tile, int stepStride, int... rows>
