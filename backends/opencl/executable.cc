@@ -64,13 +64,21 @@ class OpenclExecutable::Run final : public AddressStepRunner {
         driver_(executable.driver_),
         device_(request.deviceId),
         before_(pendingEvents(after)),
+        isAlone_(driver_.underWay()->fetch_add(1, std::memory_order_relaxed) == 0),
         order_([this](MemoryOrder::Command command) { return isOver(command); }) {
     launches_.kernels = executable.kernelNames_;
     if (trace::isOn()) {
       profile_.emplace(executable.profiledEvents(), device_);
       queue_ = Driver::Queue::kTimed;
+      return;
     }
+    isAwaited_ = executable.waitersCompute_ && isAlone_ && before_.empty() &&
+                 (request.isAwaited || executable.isBrief_);
+    // This thread waits at the end, or on the way.
+    const bool isWaiter = executable.waitersCompute_ && isAlone_ && !executable.isCheap_;
+    if (isAwaited_ || isWaiter) queue_ = Driver::Queue::kInOrder;
   }
+  ~Run() { driver_.underWay()->fetch_sub(1, std::memory_order_relaxed); }
 
   StatusOr<DeviceEventRef> enqueue();
 
@@ -123,12 +131,6 @@ class OpenclExecutable::Run final : public AddressStepRunner {
   // Of the launches that are over, in their order.
   void noteTimes();
   Status awaitAll();
-  // Whether this thread is sooner done with all of the run than another one is woken to do it, and
-  // has no others' work to do before.
-  bool isOverSooner() const {
-    return executable_.isBrief_ && before_.empty() &&
-           driver_.underWay()->load(std::memory_order_relaxed) == 0;
-  }
   // The end of all that was enqueued, with this error at last.
   StatusOr<DeviceEventRef> failedEnd(Status error);
   // Waits for the end of the run, whose times are known then.
@@ -146,6 +148,10 @@ class OpenclExecutable::Run final : public AddressStepRunner {
   };
   std::deque<TimedLaunch> timed_;     // whose times are not known yet
   std::vector<CommandEvent> before_;  // what the run waits for
+  const bool isAlone_;                // nothing else is under way
+  // This thread does all of the run, and then returns: it has no others' work to do before, and
+  // would wait anyway or is sooner done than another one is woken.
+  bool isAwaited_ = false;
   MemoryOrder order_;
   std::deque<CommandEvent> commands_;  // from number firstCommand_ on
   MemoryOrder::Command firstCommand_ = 0;
@@ -364,7 +370,7 @@ StatusOr<DeviceEventRef> OpenclExecutable::Run::enqueue() {
   if (status.ok()) end = last.size() == 1 ? last[0] : driver_.join(device_, queue_, last);
   if (status.ok() && !end.ok()) status = end.status();
   if (status.ok()) status = driver_.flush(device_, queue_);
-  if (status.ok() && isOverSooner()) {
+  if (status.ok() && isAwaited_) {
     std::optional<Status> outcome = end->awaitAlone();
     // An error is told by the event.
     if (outcome && outcome->ok()) return DeviceEventRef();
@@ -426,8 +432,8 @@ Status OpenclExecutable::build() {
   // As on the CPU: what a caller that does not wait for it may lose. No caller must wait for a
   // device that is timed since it may hang.
   constexpr double kBriefNs = 15'000;
-  isBrief_ = isCheap_ && image_.estimatedNs < kBriefNs && driver_.waitersCompute() &&
-             flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS") == 0;
+  waitersCompute_ = driver_.waitersCompute() && flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS") == 0;
+  isBrief_ = waitersCompute_ && isCheap_ && image_.estimatedNs < kBriefNs;
   constants_.resize(static_cast<size_t>(driver_.numDevices()), nullptr);
   for (int device = 0; device < driver_.numDevices() && !image_.constants.empty(); ++device) {
     ISTHMUS_ASSIGN_OR_RETURN(ProgramMemory::Block counted,

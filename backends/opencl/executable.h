@@ -24,6 +24,7 @@ class OpenclExecutable final : public StagedExecutable {
   // predicate, or the host has a part.
   StatusOr<DeviceEventRef> enqueue(const RunRequest& request, DeviceEvents after) const override;
   bool isCheap() const override { return isCheap_; }
+  bool waitersCompute() const override { return waitersCompute_; }
   StatusOr<std::string> serialize() const override;
 
  private:
@@ -47,7 +48,9 @@ class OpenclExecutable final : public StagedExecutable {
   Driver& driver_;
   ProgramImage image_;
   bool isCheap_ = false;  // nothing is read while steps are enqueued, which are few
-  bool isBrief_ = false;  // and a thread that waits for them does them before one that is woken
+  // A thread that waits for the program does it before one that is woken.
+  bool waitersCompute_ = false;
+  bool isBrief_ = false;  // and the program is so short that whoever enqueues it does
   std::shared_ptr<const std::vector<std::string>> kernelNames_;
   std::unique_ptr<Program> program_;
   std::vector<std::unique_ptr<DeviceKernels>> kernels_;  // by device

@@ -36,6 +36,8 @@ class SimulatedExecutable final : public Executable {
     return backend_.isAsynchronous() ? !callsUserCode() : program_->isCheap();
   }
   bool callsUserCode() const override { return program_->callsUserCode(); }
+  bool mayBlock() const override { return !backend_.isAsynchronous() || program_->mayBlock(); }
+  bool waitersCompute() const override { return program_->waitersCompute(); }
   StatusOr<std::string> serialize() const override { return program_->serialize(); }
 
   Status run(const RunRequest& request) const override { return awaited(enqueue(request, {})); }

@@ -20,6 +20,7 @@ struct Habits {
   bool isCheap = false;
   bool callsUserCode = false;
   bool mayBlock = true;
+  bool waitersCompute = false;
 };
 
 class FunctionExecutable final : public Executable {
@@ -32,6 +33,7 @@ class FunctionExecutable final : public Executable {
   bool isCheap() const override { return habits_.isCheap; }
   bool callsUserCode() const override { return habits_.callsUserCode; }
   bool mayBlock() const override { return habits_.mayBlock; }
+  bool waitersCompute() const override { return habits_.waitersCompute; }
   // The text that it was compiled from.
   StatusOr<std::string> serialize() const override { return info_.code; }
 

@@ -106,6 +106,48 @@ class OnSimulatedDevice : public ::testing::TestWithParam<int> {
 };
 INSTANTIATE_TEST_SUITE_P(Seeds, OnSimulatedDevice, ::testing::Range(0, 6));
 
+// Calls `step` until it says so; false if it does not for many seconds.
+template <typename Step>
+bool until(Step&& step) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!step()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+  }
+  return true;
+}
+
+// Where the threads that wait compute, the device is told who waits.
+TEST(SimulatedDevices, KnowWhoWaitsForWhatTheyLaunch) {
+  SimulatedBackend& backend = newBackend({});
+  Ref<Client> client = Client::create(backend, {}).value();
+  ProgramInfo info;
+  info.outputs = {output(f32({2}))};
+  bool isAwaited = false;
+  auto note = [&](const RunRequest& request) {
+    isAwaited = request.isAwaited;
+    return Status();
+  };
+  auto load = [&](Habits habits) {
+    return client->load(backend.wrap(std::make_shared<FunctionExecutable>(info, note, habits)))
+        .value();
+  };
+  auto isAwaitedWhere = [&](LoadedExecutable& program, bool asks) {
+    BufferRef y = run(program, {}).value();
+    // `definition` asks nobody.
+    EXPECT_TRUE((asks ? y->readyEvent() : y->definition()).await().ok());
+    return isAwaited;
+  };
+
+  auto program = load({.mayBlock = false, .waitersCompute = true});
+  EXPECT_TRUE(until([&] { return isAwaitedWhere(*program, true); }));
+  EXPECT_TRUE(until([&] { return !isAwaitedWhere(*program, false); }));
+  for (Habits others : {Habits{.mayBlock = true, .waitersCompute = true},
+                        Habits{.mayBlock = false, .waitersCompute = false}}) {
+    auto other = load(others);
+    for (int i = 0; i < 50; ++i) EXPECT_FALSE(isAwaitedWhere(*other, true));
+  }
+}
+
 // As whoever loads the plugin says.
 TEST(SimulatedDevices, OptionsOfTheClientSayTheOrderAndTheLatency) {
   constexpr int kPrograms = 12;

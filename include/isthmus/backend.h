@@ -56,6 +56,8 @@ class Executable {
   // True if a run may wait for another device or for user code. One that never does is run by a
   // caller who would wait for its end anyway, if it is short.
   virtual bool mayBlock() const { return true; }
+  // Whether threads that wait for what was enqueued compute it: see RunRequest::isAwaited.
+  virtual bool waitersCompute() const { return false; }
   // True if a run calls code of the user, which may block, or launch and await other programs. It
   // runs on its caller's thread, or a thread of its own, and holds up no other of its device.
   virtual bool callsUserCode() const { return false; }
@@ -79,8 +81,7 @@ class Backend : public SynchronousMemory {
   // The same only where executables are: JAX's compilation cache knows a platform by name and this.
   virtual std::string platformVersion() const = 0;
 
-  // The devices of a client. Called once, when the client is made with these options; an unknown
-  // or malformed option is kInvalidArgument.
+  // Of a client; called once, when it is made. Unknown or malformed options are kInvalidArgument.
   virtual StatusOr<std::vector<DeviceDescription>> describeDevices(const AttributeMap& options) = 0;
 
   // The queue of a device of this process; null for a synchronous backend, always or never. If
@@ -96,8 +97,7 @@ class Backend : public SynchronousMemory {
   // Of an operation by its name ("stablehlo.sort"), in at least one type: for listings; `compile`
   // has the last word.
   virtual Support supports(std::string_view op) const { return Support::kUnknown; }
-  // The program as text in plain StableHLO, after what the compiler does above code generation.
-  // Made anew for each call, from `info.code`.
+  // The program, from `info.code`, in plain StableHLO after what is done above code generation.
   virtual StatusOr<std::string> optimizedProgram(const ProgramInfo& info) {
     return unimplemented("this backend does not show optimized programs");
   }

@@ -50,6 +50,9 @@ struct RunRequest {
   RunServices* services = nullptr;  // threads, collectives, temporary memory; never null
   void* scratch = nullptr;          // Executable::scratchBytes() of the device; enqueue only
   const ffi::UserData* userData = nullptr;  // may be null
+  // The caller, who enqueues it, would wait for its end anyway, which is near: `enqueue` may do so.
+  // Only of executables whose waiters compute, and that never block.
+  bool isAwaited = false;
 };
 
 }  // namespace isthmus

@@ -44,7 +44,7 @@ class Device {
   // Runs the programs of this device, in the order in which they became able to run.
   TaskQueue& queue() { return queue_; }
 
-  // Of launches that are not cheap.
+  // Of launches that are not cheap, or whose programs are computed by threads that wait for them.
   CallerHabit& callerHabit() { return callerHabit_; }
 
   // ---- On asynchronous devices ----

@@ -6,6 +6,18 @@
 
 namespace isthmus {
 
+namespace {
+
+// Of a launch that ends now. Where nobody waits for it in the device, a thread or two have been
+// woken since.
+std::chrono::nanoseconds tookOf(const LaunchInFlight& flight) {
+  constexpr std::chrono::microseconds kWakeUps{100};
+  std::chrono::nanoseconds took = std::chrono::steady_clock::now() - flight.begin;
+  return flight.event ? took - kWakeUps : took;
+}
+
+}  // namespace
+
 LaunchInFlight::LaunchInFlight(Ref<LoadedExecutable> executable, int maxThreads)
     : executable(std::move(executable)), services(this->executable->client(), maxThreads) {}
 
@@ -62,6 +74,8 @@ Status Launch::enqueueProgram() {
   flight->request.scratch = scratch ? scratch->data() : nullptr;
   flight->request.parameters = flight->parameters;
   flight->request.results = flight->results;
+  flight->request.isAwaited = isAwaited_;
+  flight->begin = std::chrono::steady_clock::now();
   {
     ScopedFloatMode mode(FloatMode::kProgram);
     const ProgramLimits limits(executable_->client());
@@ -87,6 +101,7 @@ void Launch::endWithDevice() {
                     LoadedExecutable& executable = *flight->executable;
                     bool isNamed = end.code() == StatusCode::kDeadlineExceeded;
                     if (!isNamed) end = end.withContext("program " + executable.info().name);
+                    if (executable.isObserved_ && end.ok()) executable.noteRun(tookOf(*flight));
                     notifyEnd(executable, info, end, device);
                     whenAll(flight->definitions).onReady([flight, done, end](const Status& before) {
                       done.set(before.ok() ? end : before);

@@ -136,7 +136,8 @@ void Gang::arrive() {
   if (launches_.size() == 1 && !keep->isOverProcesses()) {
     // Handing over at once saves a thread's wake-up; on the device, order follows from events. A
     // device that is profiled may wait for the program.
-    if (launches_[0]->work_ && keep->isCheap_ && !trace::isOn()) {
+    bool isOwn = keep->isCheap_ || launches_[0]->isAwaited_;
+    if (launches_[0]->work_ && isOwn && !trace::isOn()) {
       launches_[0]->run();
     } else {
       enqueue();

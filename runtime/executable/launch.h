@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct LaunchInFlight {
   LaunchServices services;
   RunRequest request;
   std::vector<Event> definitions;  // of arguments: an error of theirs is the program's
+  std::chrono::steady_clock::time_point begin;
   DeviceEventRef event;
 };
 
@@ -85,7 +87,8 @@ class Launch final : public Task {
   // who should not have to wait to be told that they do so in vain.
   Promise defined_;
   Status argumentError_;
-  Ref<DeviceWork> work_;  // of the results; null on synchronous devices
+  Ref<DeviceWork> work_;    // of the results; null on synchronous devices
+  bool isAwaited_ = false;  // by its caller, who enqueues it
   std::unique_ptr<LaunchInFlight> inFlight_;
 };
 

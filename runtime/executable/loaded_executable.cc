@@ -41,8 +41,8 @@ LoadedExecutable::LoadedExecutable(Ref<Client> client, std::shared_ptr<const Exe
       callsUserCode_(executable_->callsUserCode()),
       isAsynchronous_(client_->isAsynchronous()),
       isDriven_(!isAsynchronous_ && !client_->backend().isHostAddressable()),
-      isObserved_(!isCheap_ && !isAsynchronous_ && !executable_->mayBlock() &&
-                  (isPortable_ || assignment_.deviceIds.size() == 1)) {}
+      isObserved_((isAsynchronous_ ? executable_->waitersCompute() : !isCheap_) &&
+                  !executable_->mayBlock() && (isPortable_ || assignment_.deviceIds.size() == 1)) {}
 
 StatusOr<Ref<LoadedExecutable>> LoadedExecutable::create(
     Ref<Client> client, std::shared_ptr<const Executable> executable, DeviceAssignment assignment,
@@ -256,19 +256,28 @@ bool LoadedExecutable::canRunInline(const AssignedDevice& assigned,
     bool isAlone = assigned.device->queue().isIdle();
     if (!isAlone || !(isCheap_ || isAwaited(*assigned.device))) return false;
   }
-  for (const Buffer* argument : launch.arguments) {
-    if (!argument->definition().isReady()) return false;
-  }
-  return true;
+  return hasArguments(launch);
+}
+
+bool LoadedExecutable::hasArguments(const DeviceLaunch& launch) {
+  return std::ranges::all_of(
+      launch.arguments, [](const Buffer* argument) { return argument->definition().isReady(); });
+}
+
+bool LoadedExecutable::isAwaitedThere(const AssignedDevice& assigned,
+                                      const DeviceLaunch& launch) const {
+  return isAsynchronous_ && isAwaited(*assigned.device) && assigned.device->queue().isIdle() &&
+         !TaskQueue::isQueueThread() && hasArguments(launch);
 }
 
 bool LoadedExecutable::isAwaited(Device& device) const {
   // Another thread saves its caller nothing then, and takes some 50 us to wake. What runs for
-  // longer gains little by being called here, and costs a caller whose habits change more.
-  constexpr int64_t kLongestNs = 250'000;
+  // longer gains little by being called here, and costs a caller whose habits change more. Where
+  // waiters compute for a device, its threads may be woken for each step of a program.
+  constexpr int64_t kLongestNs = 250'000, kLongestThereNs = 1'000'000;
   if (!isObserved_ || !device.callerHabit().waits()) return false;
   int64_t ns = runNs_.load(std::memory_order_relaxed);
-  return ns != 0 && ns <= kLongestNs;
+  return ns != 0 && ns <= (isAsynchronous_ ? kLongestThereNs : kLongestNs);
 }
 
 Event LoadedExecutable::completion(const AssignedDevice& assigned, Event done) const {
@@ -351,12 +360,16 @@ Status LoadedExecutable::run(const RunRequest& request) const {
   if (!isObserved_) return run();
   auto begin = std::chrono::steady_clock::now();
   Status status = run();
-  int64_t ns = std::max<int64_t>((std::chrono::steady_clock::now() - begin).count(), 1);
+  noteRun(std::chrono::steady_clock::now() - begin);
+  return status;
+}
+
+void LoadedExecutable::noteRun(std::chrono::nanoseconds took) const {
+  const int64_t ns = std::max<int64_t>(took.count(), 1);
   // The machine's other work makes runs longer, never shorter.
   int64_t before = runNs_.load(std::memory_order_relaxed);
   runNs_.store(ns > before && before != 0 ? before + (ns - before) / 8 : ns,
                std::memory_order_relaxed);
-  return status;
 }
 
 bool LoadedExecutable::canRunInline(std::span<const DeviceLaunch> launches) const {
@@ -466,6 +479,7 @@ Status LoadedExecutable::launchQueued(std::span<const AssignedDevice> assigned,
     std::ranges::copy(acquired.isDonated(i), launch.isDonated_.get());
     for (Buffer* argument : launches[i].arguments) launch.arguments_.emplace_back(argument);
     if (isAsynchronous_) launch.work_ = makeRef<DeviceWork>(outputDescriptions_);
+    launch.isAwaited_ = info.participants == 1 && isAwaitedThere(assigned[i], launches[i]);
     Event done = launch.done_.event(), defined = launch.defined_.event();
     const uint32_t number = beginLaunch(*assigned[i].device);
     for (size_t o = 0; o < outputs_.size(); ++o) {

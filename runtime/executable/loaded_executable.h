@@ -142,6 +142,8 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   static Status copyAliased(Storage& argument, Storage& result, const void*& parameter);
   // Runs the program on this thread until it has ended.
   Status run(const RunRequest& request) const;
+  // A run of a program that is observed has taken so long.
+  void noteRun(std::chrono::nanoseconds took) const;
   // The same over the memory of argument i, `argument(i)`, and of result i, `result(i)`: each a
   // StatusOr<Storage*>, asked in their order. `request` has everything else.
   template <typename Argument, typename Result>
@@ -172,6 +174,9 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   bool isOverProcesses() const { return isOverProcesses_; }
   std::shared_ptr<Introduction> introduce();
   bool canRunInline(const AssignedDevice& assigned, const DeviceLaunch& launch) const;
+  // Whether its caller hands it to an asynchronous device and waits for it there.
+  bool isAwaitedThere(const AssignedDevice& assigned, const DeviceLaunch& launch) const;
+  static bool hasArguments(const DeviceLaunch& launch);
   // Whether whoever launches it will wait for it, and not for long.
   bool isAwaited(Device& device) const;
   // Of results; 0 where nobody's habits matter.

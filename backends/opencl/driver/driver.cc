@@ -18,6 +18,7 @@ namespace {
 constexpr size_t kKeptShare = 8;
 // Of a CPU's memory, this part is left to the host.
 constexpr uint64_t kHostShare = 8;
+constexpr cl_queue_properties kNoOrder = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 // Of one size and in use: about what the second level of a CPU's caches has.
 constexpr size_t kMaxCachedBytes = 2 << 20;
 
@@ -368,13 +369,14 @@ Status Driver::findDevices(const std::string& wanted) {
                   "cl_intel_unified_shared_memory, which it says it has");
 }
 
-StatusOr<std::unique_ptr<CommandQueue>> Driver::makeQueue(int physical, cl_queue_properties more) {
+StatusOr<std::unique_ptr<CommandQueue>> Driver::makeQueue(int physical,
+                                                          cl_queue_properties properties) {
   // A device that can only keep order is slower.
-  if (facts_[physical].hasNoOrder) more |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-  cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, more, 0};
+  if (!facts_[physical].hasNoOrder) properties &= ~CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+  cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};
   cl_int code = CL_SUCCESS;
   cl_command_queue queue =
-      library_.CreateCommandQueueWithProperties(context_, devices_[physical], properties, &code);
+      library_.CreateCommandQueueWithProperties(context_, devices_[physical], list, &code);
   ISTHMUS_RETURN_IF_ERROR(check(code, "clCreateCommandQueueWithProperties"));
   return std::make_unique<CommandQueue>(library_, queue, facts_[physical].maxPending);
 }
@@ -384,8 +386,8 @@ Status Driver::makeQueues(int queues) {
   for (int i = 0; i < count; ++i) {
     Queues one;
     one.physical = i % static_cast<int>(devices_.size());
-    ISTHMUS_ASSIGN_OR_RETURN(one.programs, makeQueue(one.physical, 0));
-    ISTHMUS_ASSIGN_OR_RETURN(one.copies, makeQueue(one.physical, 0));
+    ISTHMUS_ASSIGN_OR_RETURN(one.programs, makeQueue(one.physical, kNoOrder));
+    ISTHMUS_ASSIGN_OR_RETURN(one.copies, makeQueue(one.physical, kNoOrder));
     queues_.push_back(std::move(one));
   }
   return {};
@@ -395,11 +397,14 @@ StatusOr<CommandQueue*> Driver::queueOf(int device, Queue queue) {
   Queues& own = queues_[device];
   if (queue == Queue::kPrograms) return own.programs.get();
   if (queue == Queue::kCopies) return own.copies.get();
-  std::lock_guard lock(timedMutex_);
-  if (!own.timed) {
-    ISTHMUS_ASSIGN_OR_RETURN(own.timed, makeQueue(own.physical, CL_QUEUE_PROFILING_ENABLE));
+  const bool isTimed = queue == Queue::kTimed;
+  std::unique_ptr<CommandQueue>& late = isTimed ? own.timed : own.inOrder;
+  std::lock_guard lock(queuesMutex_);
+  if (!late) {
+    ISTHMUS_ASSIGN_OR_RETURN(
+        late, makeQueue(own.physical, isTimed ? kNoOrder | CL_QUEUE_PROFILING_ENABLE : 0));
   }
-  return own.timed.get();
+  return late.get();
 }
 
 std::string DeviceFacts::identity() const {
@@ -640,10 +645,13 @@ Status Driver::flush(int device, Queue queue) {
 Status Driver::flushAll(int device) {
   ISTHMUS_RETURN_IF_ERROR(flush(device, Queue::kPrograms));
   ISTHMUS_RETURN_IF_ERROR(flush(device, Queue::kCopies));
-  std::unique_lock lock(timedMutex_);
-  CommandQueue* timed = queues_[device].timed.get();
+  std::unique_lock lock(queuesMutex_);
+  CommandQueue* late[] = {queues_[device].timed.get(), queues_[device].inOrder.get()};
   lock.unlock();
-  return timed ? timed->flush() : Status();
+  for (CommandQueue* queue : late) {
+    if (queue) ISTHMUS_RETURN_IF_ERROR(queue->flush());
+  }
+  return {};
 }
 
 StatusOr<std::unique_ptr<Program>> Driver::build(cl_program program) {

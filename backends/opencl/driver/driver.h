@@ -188,8 +188,8 @@ class Driver {
   bool mayHostCopy(size_t bytes) const { return isFineGrained_ && bytes <= kMaxHostCopyBytes; }
   // Whether a thread that waits for a command computes it, sooner than another one that is woken.
   bool waitersCompute() const { return library_.waitsOneByOne; }
-  // How many copies and runs of programs there are whose end nobody has seen yet. Their events
-  // share it, and may outlive the driver.
+  // How many copies and runs of programs there are that are being enqueued, or whose end nobody has
+  // seen yet. Their events share it, and may outlive the driver.
   const std::shared_ptr<std::atomic<int>>& underWay() const { return underWay_; }
   const DeviceFacts& facts(int device) const { return facts_[queues_[device].physical]; }
   // A device of each kind, in the order of their ids.
@@ -205,9 +205,11 @@ class Driver {
   // Once `after` are over, in any way.
   void free(void* data, std::vector<CommandEvent> after = {});
 
-  // Programs have a queue of their own, so that no copy stands in line behind one; and another one
-  // while a profile is recorded, since times cost something.
-  enum class Queue { kPrograms, kCopies, kTimed };
+  // Programs have a queue of their own, so that no copy stands in line behind one; another one
+  // while a profile is recorded, since times cost something; and where waiters compute, one that
+  // keeps order, for programs that a thread waits for: by Intel's driver for CPUs it then goes on
+  // from command to command, but without an order it leaves the second to a thread that is woken.
+  enum class Queue { kPrograms, kCopies, kTimed, kInOrder };
   // Commands after those in `after`, of which none is null. They need not begin before `flush`, and
   // must not be waited for before. Copies are of at least one byte, to another place.
   StatusOr<CommandEvent> copy(int device, Queue queue, void* to, const void* from, size_t bytes,
@@ -237,7 +239,9 @@ class Driver {
     int physical = 0;
     std::unique_ptr<CommandQueue> programs;
     std::unique_ptr<CommandQueue> copies;
-    std::unique_ptr<CommandQueue> timed;  // made when a profile is first recorded
+    // Made when they are first asked for.
+    std::unique_ptr<CommandQueue> timed;
+    std::unique_ptr<CommandQueue> inOrder;
   };
   // Events as the functions of OpenCL take them.
   class WaitList {
@@ -262,7 +266,7 @@ class Driver {
   // A command that computes nothing.
   StatusOr<CommandEvent> enqueueMarker(CommandQueue& queue, std::span<const cl_event> after);
   StatusOr<std::unique_ptr<Program>> build(cl_program program);
-  StatusOr<std::unique_ptr<CommandQueue>> makeQueue(int physical, cl_queue_properties more);
+  StatusOr<std::unique_ptr<CommandQueue>> makeQueue(int physical, cl_queue_properties properties);
   StatusOr<CommandQueue*> queueOf(int device, Queue queue);
   Status flushAll(int device);
   // Of each physical device, the number of its kind.
@@ -294,7 +298,7 @@ class Driver {
 
   Library library_;
   BuildThread builder_;
-  std::mutex timedMutex_;  // of Queues::timed
+  std::mutex queuesMutex_;  // of those that are made late
   std::mutex blocksMutex_;
   std::unordered_map<void*, Block> live_;
   std::map<Block, std::vector<Kept>> kept_;

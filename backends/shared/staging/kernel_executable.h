@@ -24,7 +24,6 @@ class KernelExecutable final : public StagedExecutable {
   ~KernelExecutable() override;
 
   size_t scratchBytes() const override { return scratchBytes_; }
-  bool mayBlock() const override { return program_.host.callsUserCode || meetsOthers(); }
   Status run(const RunRequest& request) const override;
   StatusOr<DeviceEventRef> enqueue(const RunRequest& request, DeviceEvents after) const override;
   StatusOr<std::string> serialize() const override;
@@ -34,7 +33,6 @@ class KernelExecutable final : public StagedExecutable {
 
   KernelExecutable(Backend& backend, const DeviceCompiler& compiler, KernelProgram program);
   const StagedProgram& program() const override { return program_; }
-  bool meetsOthers() const { return !program_.info.exchanges.empty(); }
   struct ConstantsOnDevice {
     void* block = nullptr;
     DeviceEventRef copied;  // null: they are there

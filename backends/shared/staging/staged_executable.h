@@ -17,8 +17,10 @@ class StagedExecutable : public Executable {
   const ProgramInfo& info() const final { return program().info; }
   size_t scratchBytes() const override { return static_cast<size_t>(program().scratchBytes); }
   bool callsUserCode() const final { return program().host.callsUserCode; }
+  bool mayBlock() const final { return callsUserCode() || meetsOthers(); }
 
  protected:
+  bool meetsOthers() const { return !program().info.exchanges.empty(); }
   // The same during the object's life.
   virtual const StagedProgram& program() const = 0;
   // Before the first run. Null: the program has none.
