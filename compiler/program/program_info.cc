@@ -1,6 +1,10 @@
 // Reads parameters, outputs and donation from the attributes of a program's main function.
 #include "compiler/program/program_info.h"
 
+#include <deque>
+#include <map>
+#include <tuple>
+
 #include "compiler/dialect/diagnostics/source_location.h"
 #include "compiler/dialect/types/type_conversion.h"
 #include "compiler/passes/passes.h"
@@ -33,16 +37,29 @@ Status fillSpec(mlir::Type type, mlir::DictionaryAttr attributes, BufferSpec& sp
   return {};
 }
 
-// Where a value is computed: the last position that its operation, or one inside it, knows.
-std::string sourceOf(mlir::Value value) {
-  mlir::Operation* op = value.getDefiningOp();
-  if (!op) return "";
-  std::string position = sourcePosition(op->getLoc());
-  op->walk([&](mlir::Operation* inner) {
-    if (std::string found = sourcePosition(inner->getLoc()); !found.empty()) position = found;
-  });
-  return position;
-}
+// Where values are computed: the last position that their operation, or one inside it, knows. Of an
+// operation with thousands of results it is looked for once.
+class Sources {
+ public:
+  std::string of(mlir::Value value) {
+    mlir::Operation* op = value.getDefiningOp();
+    if (!op) return "";
+    auto [entry, isNew] = known_.try_emplace(op);
+    if (isNew) entry->second = positionOf(op);
+    return entry->second;
+  }
+
+ private:
+  static std::string positionOf(mlir::Operation* op) {
+    std::string position = sourcePosition(op->getLoc());
+    op->walk([&](mlir::Operation* inner) {
+      if (std::string found = sourcePosition(inner->getLoc()); !found.empty()) position = found;
+    });
+    return position;
+  }
+
+  llvm::DenseMap<mlir::Operation*, std::string> known_;
+};
 
 // Donors without an output of their own take the first free one of their type, else of their size;
 // those that find none are not donated.
@@ -52,20 +69,23 @@ void matchDonors(ProgramInfo& info) {
     if (parameter.aliasedOutput >= 0) taken[parameter.aliasedOutput] = true;
   }
   for (bool isOfOneType : {true, false}) {
+    auto kindOf = [&](const BufferSpec& spec) {
+      return std::make_tuple(spec.memoryKind, spec.type.sizeBytes(),
+                             isOfOneType ? spec.type.toString() : std::string());
+    };
+    std::map<decltype(kindOf(BufferSpec())), std::deque<size_t>> free;
+    for (auto [r, output] : llvm::enumerate(info.outputs)) {
+      if (!taken[r] && output.type.sizeBytes() > 0) free[kindOf(output)].push_back(r);
+    }
     for (ParameterSpec& parameter : info.parameters) {
       if (parameter.donation != DonationKind::kMayDonate) continue;
-      for (size_t r = 0; r < info.outputs.size(); ++r) {
-        const BufferSpec& output = info.outputs[r];
-        if (taken[r] || output.type.sizeBytes() != parameter.type.sizeBytes() ||
-            output.memoryKind != parameter.memoryKind || parameter.type.sizeBytes() == 0 ||
-            (isOfOneType && output.type != parameter.type)) {
-          continue;
-        }
-        parameter.donation = DonationKind::kMustAlias;
-        parameter.aliasedOutput = static_cast<int>(r);
-        taken[r] = true;
-        break;
-      }
+      auto found = free.find(kindOf(parameter));
+      if (found == free.end() || found->second.empty()) continue;
+      const size_t r = found->second.front();
+      found->second.pop_front();
+      parameter.donation = DonationKind::kMustAlias;
+      parameter.aliasedOutput = static_cast<int>(r);
+      taken[r] = true;
     }
   }
   for (ParameterSpec& parameter : info.parameters) {
@@ -101,11 +121,13 @@ Status describeProgram(mlir::func::FuncOp main, ProgramInfo& info) {
     info.parameters.push_back(std::move(parameter));
   }
   mlir::Operation* end = main.getBody().front().getTerminator();
+  Sources sources;
   for (unsigned r = 0; r < main.getNumResults(); ++r) {
     BufferSpec output;
     Status filled = fillSpec(main.getResultTypes()[r], main.getResultAttrDict(r), output);
     if (!filled.ok()) return filled.withContext("output " + std::to_string(r));
-    if (end->getNumOperands() == main.getNumResults()) output.source = sourceOf(end->getOperand(r));
+    if (end->getNumOperands() == main.getNumResults())
+      output.source = sources.of(end->getOperand(r));
     info.outputs.push_back(std::move(output));
   }
   matchDonors(info);
