@@ -24,13 +24,17 @@ constexpr int64_t kMaxStackSlotBytes = 32;
 std::vector<Room> lentResults(llvm::ArrayRef<Location> results, const Grouping& grouping,
                               llvm::ArrayRef<Location> places, int64_t endTime,
                               const PlanOptions& options, std::vector<Location>& lent) {
+  std::map<Location::Place, std::vector<size_t>> groupsAt;
+  for (size_t g = 0; g < places.size(); ++g) {
+    if (places[g].space == Location::Space::kResult) groupsAt[places[g].place()].push_back(g);
+  }
   std::vector<Room> rooms;
   for (auto [index, result] : llvm::enumerate(results)) {
     if (result.space != Location::Space::kResult) continue;
     if (options.lendsResult && !options.lendsResult(static_cast<unsigned>(index))) continue;
     Room room{result.bytes, {{2 * endTime, std::numeric_limits<int64_t>::max()}}};
-    for (size_t g = 0; g < places.size(); ++g) {
-      if (places[g].isSamePlace(result)) room.taken.push_back(grouping.groups[g].extent);
+    if (auto found = groupsAt.find(result.place()); found != groupsAt.end()) {
+      for (size_t g : found->second) room.taken.push_back(grouping.groups[g].extent);
     }
     rooms.push_back(std::move(room));
     lent.push_back(result);
