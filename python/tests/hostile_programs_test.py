@@ -220,6 +220,41 @@ def test_parameters_by_the_hundred_thousand(client):
     assert time.monotonic() - begin < 60
 
 
+def test_loops_that_carry_values_by_the_thousand(client):
+    """The passes and the register allocator took time by the square of what a function carries: minutes of these."""
+    count = 6000
+    names = [f"%a{i}" for i in range(count)]
+    types = ", ".join(["tensor<64xf32>"] * count)
+    program = (
+        f"func.func @main(%n: tensor<i32>, {', '.join(f'{name}: tensor<64xf32>' for name in names)}) -> ({types}) {{\n"
+        "%zero = stablehlo.constant dense<0> : tensor<i32>\n%one = stablehlo.constant dense<1> : tensor<i32>\n"
+        f"%r:{count + 1} = stablehlo.while(%i = %zero, {', '.join(f'%w{i} = {name}' for i, name in enumerate(names))})"
+        f" : tensor<i32>, {types}\ncond {{\n"
+        "%p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+        "stablehlo.return %p : tensor<i1>\n} do {\n%j = stablehlo.add %i, %one : tensor<i32>\n"
+        + "".join(f"%v{i} = stablehlo.add %w{i}, %w{(i + 1) % count} : tensor<64xf32>\n" for i in range(count))
+        + f"stablehlo.return %j, {', '.join(f'%v{i}' for i in range(count))} : tensor<i32>, {types}\n}}\n"
+        f"return {', '.join(f'%r#{i + 1}' for i in range(count))} : {types}\n}}"
+    )
+    begin = time.monotonic()
+    client.compile(program).close()
+    assert time.monotonic() - begin < 60
+
+
+def test_results_by_the_ten_thousand(client):
+    """The memory plan and the register allocator took time by the square of the steps: four minutes of these."""
+    count = 80_000
+    types = ", ".join(["tensor<f32>"] * count)
+    program = (
+        f"func.func @main({', '.join(f'%a{i}: tensor<f32>' for i in range(count))}) -> ({types}) {{\n"
+        + "".join(f"%v{i} = stablehlo.sine %a{i} : tensor<f32>\n" for i in range(count))
+        + f"return {', '.join(f'%v{i}' for i in range(count))} : {types}\n}}"
+    )
+    begin = time.monotonic()
+    client.compile(program).close()
+    assert time.monotonic() - begin < 60
+
+
 def test_functions_by_the_ten_thousand(client):
     """To find those that nothing calls took time by the square of their number."""
     function = "\nfunc.func private @f{}(%x: tensor<f32>) -> tensor<f32> {{ return %x : tensor<f32> }}"

@@ -248,5 +248,45 @@ TEST(ControlFlowTest, an_update_whose_old_value_is_read_later_keeps_it) {
   EXPECT_THAT(fromBytes<int32_t>(results[1]), ElementsAre(20, 15, 12, 16));
 }
 
+TEST(ControlFlowTest, loops_of_thousands_of_values_are_written_in_parts) {
+  // Fibonacci's step along a row of values, and a sum of a constant that the pool holds.
+  constexpr int kValues = 3000;
+  std::string carried, steps, stepped, looped, values, types;
+  for (int i = 0; i < kValues; ++i) {
+    const std::string here = std::to_string(i), next = std::to_string((i + 1) % kValues);
+    carried += ", %c" + here + " = %x" + (i % 2 ? "1" : "0");
+    steps += "%v" + here + " = stablehlo.add %c" + here + ", %c" + next + " : tensor<i64>\n";
+    stepped += ", %v" + here;
+    looped += ", %l#" + std::to_string(i + 2);
+    types += ", tensor<i64>";
+  }
+  for (int i = 0; i < 100; ++i) values += (i ? ", " : "") + std::to_string(i);
+  auto results = run(
+      "func.func @main(%n: tensor<i32>, %x0: tensor<i64>, %x1: tensor<i64>) -> (tensor<100xi32>" +
+          types + ") {\n%zero = stablehlo.constant dense<0> : tensor<i32>\n" +
+          "%a0 = stablehlo.constant dense<0> : tensor<100xi32>\n%l:" + std::to_string(kValues + 2) +
+          " = stablehlo.while(%i = %zero, %a = %a0" + carried + ") : tensor<i32>, tensor<100xi32>" +
+          types + R"(
+      cond {
+        %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %all = stablehlo.constant dense<[)" +
+          values + R"(]> : tensor<100xi32>
+        %j = stablehlo.add %i, %one : tensor<i32>
+        %b = stablehlo.add %a, %all : tensor<100xi32>
+)" + steps +
+          "stablehlo.return %j, %b" + stepped + " : tensor<i32>, tensor<100xi32>" + types +
+          "\n}\nreturn %l#1" + looped + " : tensor<100xi32>" + types + "\n}",
+      {toBytes<int32_t>({10}), toBytes<int64_t>({1}), toBytes<int64_t>({2})});
+  ASSERT_EQ(results.size(), kValues + 1u);
+  EXPECT_THAT(fromBytes<int32_t>(results[0])[99], 990);
+  // Each step makes of x and y, which alternate, x + y everywhere, and doubles that from then on.
+  for (int i : {1, 2, 1000, kValues}) {
+    EXPECT_THAT(fromBytes<int64_t>(results[i]), ElementsAre(3 << 9));
+  }
+}
+
 }  // namespace
 }  // namespace isthmus::cpu

@@ -128,13 +128,7 @@ std::string KernelModules::text() const {
 
 StatusOr<std::vector<std::string>> KernelModules::compile(const CodegenSettings& settings,
                                                           int threads, bool needsOptimizer) {
-  if (needsOptimizer) {
-    optimizeProgram(programModule());
-  } else if (llvm::Function* main = programModule().getFunction(kMainSymbol)) {
-    // Calls one after the other: quick instruction selection writes them as well as the slow one,
-    // and spares passes that take more than linear time in one long function.
-    codegen::leaveUnoptimized(*main);
-  }
+  if (needsOptimizer) optimizeProgram(programModule());
   CodegenOptions options;
   options.verify = settings.verify;
   options.readOverride = settings.readOverride;

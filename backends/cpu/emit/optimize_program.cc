@@ -6,6 +6,8 @@
 #include "compiler/codegen/module/analyses.h"
 #include "compiler/codegen/module/unoptimized.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
@@ -27,9 +29,19 @@ constexpr size_t kMaxRotatedLoops = 500;
 // much as that.
 constexpr size_t kMaxOptimizedLoops = 3000;
 
+// What is inlined into a function that nothing optimises is slower than the function that is
+// called.
+void callKernels(llvm::Function& function) {
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) call->setIsNoInline();
+  }
+}
+
 }  // namespace
 
 void optimizeProgram(llvm::Module& module) {
+  llvm::Function* program = module.getFunction(kMainSymbol);
+  if (program && program->hasOptNone()) callKernels(*program);
   const llvm::TargetLibraryInfoImpl library = runtimeLibrary(module);
   codegen::Analyses analyses(/*machine=*/nullptr, &library);
 
@@ -48,9 +60,8 @@ void optimizeProgram(llvm::Module& module) {
   loops.addPass(
       llvm::createFunctionToLoopPassAdaptor(std::move(loopPasses), /*UseMemorySSA=*/true));
   for (llvm::Function& function : module) {
-    bool isMarked =
-        function.hasFnAttribute(kOptimizeAttribute) || function.getName() == kMainSymbol;
-    if (!isMarked || function.isDeclaration()) continue;
+    bool isMarked = function.hasFnAttribute(kOptimizeAttribute) || &function == program;
+    if (!isMarked || function.isDeclaration() || function.hasOptNone()) continue;
     auto run = [&](auto&& pass) {
       analyses.functions.invalidate(function, pass.run(function, analyses.functions));
     };

@@ -1,9 +1,13 @@
 // Emits isthmus_main: calls over fixed addresses, loops and branches as native control flow.
 #include "backends/cpu/emit/program_emitter.h"
 
+#include <tuple>
+
 #include "backends/cpu/emit/step_calls.h"
 #include "backends/cpu/load/program_symbols.h"
+#include "base/integer_math.h"
 #include "compiler/codegen/module/control_flow.h"
+#include "compiler/codegen/module/unoptimized.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/program/constant_bytes.h"
 #include "llvm/IR/IRBuilder.h"
@@ -17,8 +21,29 @@ namespace {
 // guess of how often it runs.
 constexpr double kLoopNs = 1e6;
 constexpr double kGuessedTrips = 100;
+// Passes over a function take more than linear time, and so does the register allocator where
+// thousands of addresses are kept: a loop that carries 4,000 arrays took a minute. A program with
+// loops that has more operands and results, which no registers hold, is written as one without
+// loops is. An array counts as several: it has loops and copies where a scalar has an instruction.
+constexpr int64_t kMaxOptimizedValues = 4000;
+constexpr int64_t kValuesOfArray = 4;
+// Where nothing is optimised, about as many go to a function of their own: instruction selection
+// and the register allocator take more than linear time too.
+constexpr int64_t kMaxValuesOfPart = 2000;
 // Constants up to this size are part of the code, where the optimizer sees them.
 constexpr int64_t kMaxCodeConstantBytes = 256;
+
+int64_t valuesOf(mlir::Operation* op) {
+  int64_t values = 0;
+  for (auto types :
+       {mlir::TypeRange(op->getOperandTypes()), mlir::TypeRange(op->getResultTypes())}) {
+    for (mlir::Type type : types) {
+      auto array = llvm::dyn_cast<mlir::RankedTensorType>(type);
+      values += array && array.getNumElements() > 1 ? kValuesOfArray : 1;
+    }
+  }
+  return values;
+}
 
 class ProgramEmitter {
  public:
@@ -30,7 +55,7 @@ class ProgramEmitter {
         code_(code),
         target_(target),
         module_(module),
-        constants_(constants),
+        pool_(constants),
         steps_(steps),
         context_(module.getContext()),
         builder_(context_),
@@ -43,6 +68,12 @@ class ProgramEmitter {
   StatusOr<ProgramEstimate> emit();
 
  private:
+  bool isWorthOptimizing();
+  void enterFunction(const llvm::Twine& name, unsigned parameters);
+  void leaveFunction();
+  Status emitPart(llvm::function_ref<Status()> emitBody);
+  Status emitParts(size_t count, llvm::function_ref<int64_t(size_t)> valuesAt,
+                   llvm::function_ref<Status(size_t)> emitAt);
   Status emitBlock(mlir::Block& block);
   Status emitOperation(mlir::Operation* op);
   Status emitWhile(mlir::Operation* op);
@@ -50,15 +81,19 @@ class ProgramEmitter {
   Status emitRegion(mlir::Region& region);
   void emitStep(mlir::Operation* op);
   bool isAllInlined(mlir::Operation* loop) const;
-  void emitMoves(const std::vector<Move>& moves);
+  Status emitMoves(const std::vector<Move>& moves);
   void emitMove(const Move& move);
   StatusOr<llvm::Value*> loadPredicate(mlir::Value value, llvm::Type* type);
 
   llvm::Value* addressOf(const Location& location);
   llvm::Value* loadPointer(llvm::Value* table, int index, llvm::StringRef name);
   llvm::Value* argument(unsigned index);
+  llvm::Value* offsetOf(llvm::Value* base, int64_t bytes) {
+    return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), base, bytes);
+  }
   llvm::Value* entryOf(unsigned table, llvm::DenseMap<int, llvm::Value*>& known, int index,
                        llvm::StringRef name);
+  void prepareStack();
   Status prepareConstants();
   llvm::BasicBlock* newBlock(llvm::StringRef name) {
     return llvm::BasicBlock::Create(context_, name, function_);
@@ -70,7 +105,7 @@ class ProgramEmitter {
   const ProgramCode& code_;
   const TargetModel& target_;
   llvm::Module& module_;
-  ConstantPool& constants_;
+  ConstantPool& pool_;
   StepTable& steps_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> builder_;
@@ -84,29 +119,53 @@ class ProgramEmitter {
   llvm::BasicBlock* failed_ = nullptr;
   llvm::Value* beginStep_ = nullptr;  // of the run
   llvm::Value* isTraced_ = nullptr;
-  bool isStraight_ = false;                       // no loops: each step runs once
-  llvm::SmallVector<llvm::Value*, 4> arguments_;  // where they are kept, if it is
+  // For the optimizer: addresses are loaded before the first loop. Otherwise each step loads what
+  // it needs, and the function is left as it is.
+  bool isOptimized_ = false;
+  llvm::SmallVector<llvm::Value*, 4> arguments_;  // where they are kept, if it is not
   bool isInStep_ = false;  // what is emitted is part of a step that has begun
   llvm::DenseMap<int, llvm::Value*> parameters_;
   llvm::DenseMap<int, llvm::Value*> results_;
-  std::vector<llvm::Value*> constantAddresses_;
-  std::vector<llvm::Value*> stackSlots_;
+  struct ConstantPlace {
+    llvm::Value* address = nullptr;  // if it is known at all places in the program
+    int64_t offset = 0;              // otherwise in the pool
+  };
+  std::vector<ConstantPlace> constants_;
+  std::vector<llvm::Value*> stackSlots_;  // if something is optimised
+  std::vector<int64_t> stackOffsets_;
   double trips_ = 1;
   ProgramEstimate estimate_;
 };
 
 StatusOr<ProgramEstimate> ProgramEmitter::emit() {
-  auto* type =
-      llvm::FunctionType::get(int32_, {pointer_, pointer_, pointer_, pointer_}, /*vararg=*/false);
-  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kMainSymbol, module_);
-  function_->addFnAttr("target-cpu", target_.cpu);
-  function_->addFnAttr("target-features", target_.features);
-  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  isOptimized_ = isWorthOptimizing();
+  enterFunction(kMainSymbol, 4);
+  function_->setLinkage(llvm::Function::ExternalLinkage);
   // Nothing else has the addresses of the tables, and the arena overlaps neither of them.
   for (unsigned i = 1; i < 4; ++i) function_->addParamAttr(i, llvm::Attribute::NoAlias);
   function_->addParamAttr(
       3, llvm::Attribute::getWithAlignment(context_, llvm::Align(kBufferAlignment)));
+  prepareStack();
+  if (isOptimized_) {
+    beginStep_ = loadPointer(function_->getArg(0), 1, "begin_step");
+    isTraced_ = entry_.CreateIsNotNull(beginStep_, "is_traced");
+  }
+  ISTHMUS_RETURN_IF_ERROR(prepareConstants());
+  mlir::Block& body = main_.getBody().front();
+  ISTHMUS_RETURN_IF_ERROR(emitBlock(body));
+  ISTHMUS_RETURN_IF_ERROR(emitMoves(plan_.movesAt(body.getTerminator())));
+  leaveFunction();
+  return estimate_;
+}
 
+// Begins a function of so many pointers that returns whether it failed.
+void ProgramEmitter::enterFunction(const llvm::Twine& name, unsigned parameters) {
+  llvm::SmallVector<llvm::Type*, 5> types(parameters, pointer_);
+  auto* type = llvm::FunctionType::get(int32_, types, /*vararg=*/false);
+  function_ = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module_);
+  function_->addFnAttr("target-cpu", target_.cpu);
+  function_->addFnAttr("target-features", target_.features);
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
   llvm::BasicBlock* entry = newBlock("entry");
   llvm::BasicBlock* start = newBlock("start");
   failed_ = newBlock("failed");
@@ -114,35 +173,89 @@ StatusOr<ProgramEstimate> ProgramEmitter::emit() {
   entry_.SetInsertPoint(entry);
   entry_.SetInsertPoint(entry_.CreateBr(start));
   builder_.SetInsertPoint(start);
-
-  for (int64_t bytes : plan_.stackSlots()) {
-    auto* slot = entry_.CreateAlloca(llvm::ArrayType::get(builder_.getInt8Ty(), bytes));
-    slot->setAlignment(llvm::Align(kBufferAlignment));
-    stackSlots_.push_back(slot);
-  }
-  isStraight_ = !main_
-                     .walk([](mlir::Operation* op) {
-                       return roleOf(op) == OpRole::kWhile ? mlir::WalkResult::interrupt()
-                                                           : mlir::WalkResult::advance();
-                     })
-                     .wasInterrupted();
-  for (unsigned i = 0; isStraight_ && i < 4; ++i) {
+  if (isOptimized_) return;
+  codegen::leaveUnoptimized(*function_);
+  calls_.shareTable();
+  arguments_.clear();
+  for (llvm::Argument& argument : function_->args()) {
     arguments_.push_back(entry_.CreateAlloca(pointer_));
-    entry_.CreateStore(function_->getArg(i), arguments_.back());
+    entry_.CreateStore(&argument, arguments_.back());
   }
-  if (!isStraight_) {
-    beginStep_ = loadPointer(function_->getArg(0), 1, "begin_step");
-    isTraced_ = entry_.CreateIsNotNull(beginStep_, "is_traced");
-  }
-  ISTHMUS_RETURN_IF_ERROR(prepareConstants());
-  mlir::Block& body = main_.getBody().front();
-  ISTHMUS_RETURN_IF_ERROR(emitBlock(body));
-  emitMoves(plan_.movesAt(body.getTerminator()));
-  builder_.CreateRet(builder_.getInt32(0));
+}
 
+void ProgramEmitter::leaveFunction() {
+  builder_.CreateRet(builder_.getInt32(0));
   builder_.SetInsertPoint(failed_);
   builder_.CreateRet(builder_.getInt32(1));
-  return estimate_;
+}
+
+// A function with some of the steps of the one under construction, which calls it there.
+Status ProgramEmitter::emitPart(llvm::function_ref<Status()> emitBody) {
+  const auto frame = std::make_tuple(function_, failed_, arguments_, builder_.saveIP(),
+                                     entry_.saveIP(), calls_.enter({}));
+  enterFunction("part", 5);
+  ISTHMUS_RETURN_IF_ERROR(emitBody());
+  leaveFunction();
+  llvm::Function* part = function_;
+  llvm::IRBuilderBase::InsertPoint place, entryPlace;
+  StepCalls::Frame calls;
+  std::tie(function_, failed_, arguments_, place, entryPlace, calls) = frame;
+  builder_.restoreIP(place);
+  entry_.restoreIP(entryPlace);
+  calls_.enter(calls);
+  llvm::SmallVector<llvm::Value*, 5> arguments;
+  for (unsigned i = 0; i < 5; ++i) arguments.push_back(argument(i));
+  calls_.check(builder_.CreateCall(part, arguments));
+  return {};
+}
+
+// `count` things in a row that use so many values each, in functions of their own if they are many
+// and nothing is optimised.
+Status ProgramEmitter::emitParts(size_t count, llvm::function_ref<int64_t(size_t)> valuesAt,
+                                 llvm::function_ref<Status(size_t)> emitAt) {
+  for (size_t begin = 0, end; begin < count; begin = end) {
+    int64_t values = 0;
+    for (end = begin; end < count && values < kMaxValuesOfPart; ++end) values += valuesAt(end);
+    auto emit = [&]() -> Status {
+      for (size_t i = begin; i < end; ++i) ISTHMUS_RETURN_IF_ERROR(emitAt(i));
+      return {};
+    };
+    const bool isAll = begin == 0 && end == count;
+    ISTHMUS_RETURN_IF_ERROR(isOptimized_ || isAll ? emit() : emitPart(emit));
+  }
+  return {};
+}
+
+// Whether the program has loops, and is short enough. Steps that run once are calls one after the
+// other, which quick instruction selection writes as well as the slow one.
+bool ProgramEmitter::isWorthOptimizing() {
+  bool hasLoops = false;
+  int64_t values = 0;
+  main_.getBody().walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
+    values += valuesOf(op);
+    const OpRole role = roleOf(op);
+    hasLoops |= role == OpRole::kWhile;
+    return role == OpRole::kCompute ? mlir::WalkResult::skip() : mlir::WalkResult::advance();
+  });
+  return hasLoops && values <= kMaxOptimizedValues;
+}
+
+// Where nothing is optimised, all slots are one, whose address is another argument of parts.
+void ProgramEmitter::prepareStack() {
+  auto allocate = [&](int64_t bytes) {
+    auto* slot = entry_.CreateAlloca(llvm::ArrayType::get(builder_.getInt8Ty(), bytes));
+    slot->setAlignment(llvm::Align(kBufferAlignment));
+    return slot;
+  };
+  int64_t total = 0;
+  for (int64_t bytes : plan_.stackSlots()) {
+    if (isOptimized_) stackSlots_.push_back(allocate(bytes));
+    stackOffsets_.push_back(total);
+    total += roundUp(bytes, kBufferAlignment);
+  }
+  if (isOptimized_) return;
+  arguments_.push_back(entry_.CreateAlloca(pointer_));
+  entry_.CreateStore(allocate(total), arguments_.back());
 }
 
 Status ProgramEmitter::prepareConstants() {
@@ -151,14 +264,18 @@ Status ProgramEmitter::prepareConstants() {
     StatusOr<std::string> bytes = constantBytes(op->getAttr("value"));
     if (!bytes.ok()) return atOp(op, bytes.status());
     if (static_cast<int64_t>(bytes->size()) <= kMaxCodeConstantBytes) {
-      constantAddresses_.push_back(calls_.data(*bytes, "constant"));
+      constants_.push_back({calls_.data(*bytes, "constant")});
+      continue;
+    }
+    const int64_t offset = pool_.add(*bytes);
+    if (!isOptimized_) {
+      constants_.push_back({.offset = offset});
       continue;
     }
     if (!pool) {
       pool = loadPointer(function_->getArg(1), static_cast<int>(main_.getNumArguments()), "pool");
     }
-    constantAddresses_.push_back(
-        entry_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), pool, constants_.add(*bytes)));
+    constants_.push_back({entry_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), pool, offset)});
   }
   return {};
 }
@@ -170,16 +287,16 @@ llvm::Value* ProgramEmitter::loadPointer(llvm::Value* table, int index, llvm::St
   return load;
 }
 
-// In a long function of steps that run once, values with thousands of uses cost the register
-// allocator more than linear time: there, each step loads what it needs from the stack.
+// Values with thousands of uses cost the register allocator more than linear time: where it may be
+// thousands, each step loads what it needs from the stack.
 llvm::Value* ProgramEmitter::argument(unsigned index) {
-  if (!isStraight_) return function_->getArg(index);
+  if (isOptimized_) return function_->getArg(index);
   return builder_.CreateLoad(pointer_, arguments_[index]);
 }
 
 llvm::Value* ProgramEmitter::entryOf(unsigned table, llvm::DenseMap<int, llvm::Value*>& known,
                                      int index, llvm::StringRef name) {
-  if (isStraight_) {
+  if (!isOptimized_) {
     return builder_.CreateLoad(
         pointer_, builder_.CreateConstInBoundsGEP1_64(pointer_, argument(table), index), name);
   }
@@ -196,60 +313,60 @@ llvm::Value* ProgramEmitter::addressOf(const Location& location) {
       return entryOf(1, parameters_, location.index, "parameter");
     case Location::Space::kResult:
       return entryOf(2, results_, location.index, "result");
-    case Location::Space::kConstant:
-      return constantAddresses_[location.index];
+    case Location::Space::kConstant: {
+      const ConstantPlace& place = constants_[location.index];
+      if (place.address) return place.address;
+      const auto pool = static_cast<int>(main_.getNumArguments());
+      return offsetOf(entryOf(1, parameters_, pool, "pool"), place.offset);
+    }
     case Location::Space::kStack:
-      return stackSlots_[location.index];
+      if (isOptimized_) return stackSlots_[location.index];
+      return offsetOf(argument(4), stackOffsets_[location.index]);
     case Location::Space::kArena:
-      return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), argument(3),
-                                                 location.offset);
+      return offsetOf(argument(3), location.offset);
   }
   return nullptr;
 }
 
 Status ProgramEmitter::emitBlock(mlir::Block& block) {
+  llvm::SmallVector<mlir::Operation*> steps;
   for (mlir::Operation& op : block) {
-    switch (roleOf(&op)) {
-      case OpRole::kConstant:
-      case OpRole::kView:
-      case OpRole::kNothing:
-      case OpRole::kTerminator:
-        break;
-      case OpRole::kWhile:
-        ISTHMUS_RETURN_IF_ERROR(emitWhile(&op));
-        break;
-      case OpRole::kBranch:
-        ISTHMUS_RETURN_IF_ERROR(emitBranch(&op));
-        break;
-      case OpRole::kCompute:
-        ISTHMUS_RETURN_IF_ERROR(emitOperation(&op));
-        break;
+    const OpRole role = roleOf(&op);
+    if (role == OpRole::kWhile || role == OpRole::kBranch || role == OpRole::kCompute) {
+      steps.push_back(&op);
     }
   }
-  return {};
+  return emitParts(
+      steps.size(), [&](size_t i) { return valuesOf(steps[i]); },
+      [&](size_t i) {
+        const OpRole role = roleOf(steps[i]);
+        return role == OpRole::kWhile    ? emitWhile(steps[i])
+               : role == OpRole::kBranch ? emitBranch(steps[i])
+                                         : emitOperation(steps[i]);
+      });
 }
 
 Status ProgramEmitter::emitOperation(mlir::Operation* op) {
   auto it = code_.find(op);
   if (it == code_.end()) return unsupportedOp(op, "the CPU backend has no code for it");
   const OperationCode& code = it->second;
-  llvm::SmallVector<llvm::Value*, 8> addresses;
   llvm::SmallVector<Location, 8> places;
   auto add = [&](mlir::Value value) {
-    if (llvm::isa<mlir::RankedTensorType>(value.getType())) {
-      places.push_back(plan_.locate(value));
-      addresses.push_back(addressOf(places.back()));
-    }
+    if (llvm::isa<mlir::RankedTensorType>(value.getType())) places.push_back(plan_.locate(value));
   };
   for (mlir::Value operand : op->getOperands()) add(operand);
   for (mlir::Value result : op->getResults()) add(result);
-  if (code.scratchBytes > 0) addresses.push_back(addressOf(plan_.scratchOf(op)));
+  if (code.scratchBytes > 0) places.push_back(plan_.scratchOf(op));
+  llvm::SmallVector<llvm::Function*, 2> callbacks;
   for (const std::string& callback : code.callbacks) {
     llvm::Function* function = module_.getFunction(callback);
     if (!function) return internalError("generated function ", callback, " is missing");
-    addresses.push_back(function);
+    callbacks.push_back(function);
   }
-  llvm::Value* buffers = calls_.makeBuffers(addresses);
+  llvm::Value* buffers =
+      calls_.makeBuffers(places.size() + callbacks.size(), [&](size_t i) -> llvm::Value* {
+        return i < places.size() ? addressOf(places[i]) : callbacks[i - places.size()];
+      });
   emitStep(op);
 
   if (!code.libraryFunction.empty()) {
@@ -272,7 +389,7 @@ void ProgramEmitter::emitStep(mlir::Operation* op) {
   if (isInStep_) return;
   llvm::Value* beginStep = beginStep_;
   llvm::Value* isTraced = isTraced_;
-  if (isStraight_) {
+  if (!isOptimized_) {
     // The second field of IsthmusRun.
     beginStep = builder_.CreateLoad(pointer_,
                                     builder_.CreateConstInBoundsGEP1_64(pointer_, argument(0), 1));
@@ -308,8 +425,13 @@ bool ProgramEmitter::isAllInlined(mlir::Operation* loop) const {
   return true;
 }
 
-void ProgramEmitter::emitMoves(const std::vector<Move>& moves) {
-  for (const Move& move : moves) emitMove(move);
+Status ProgramEmitter::emitMoves(const std::vector<Move>& moves) {
+  return emitParts(
+      moves.size(), [](size_t) { return 2; },
+      [&](size_t i) {
+        emitMove(moves[i]);
+        return Status();
+      });
 }
 
 void ProgramEmitter::emitMove(const Move& move) {
@@ -336,7 +458,7 @@ Status ProgramEmitter::emitWhile(mlir::Operation* op) {
   bool isStep = !isInStep_ && isAllInlined(op);
   if (isStep) emitStep(op);
   isInStep_ |= isStep;
-  emitMoves(plan_.movesInto(op));
+  ISTHMUS_RETURN_IF_ERROR(emitMoves(plan_.movesInto(op)));
   double outerTrips = trips_;
   trips_ *= kGuessedTrips;
   auto emitCondition = [&]() -> StatusOr<llvm::Value*> {
@@ -358,8 +480,7 @@ Status ProgramEmitter::emitWhile(mlir::Operation* op) {
 Status ProgramEmitter::emitRegion(mlir::Region& region) {
   mlir::Block& block = region.front();
   ISTHMUS_RETURN_IF_ERROR(emitBlock(block));
-  emitMoves(plan_.movesAt(&block.back()));
-  return {};
+  return emitMoves(plan_.movesAt(&block.back()));
 }
 
 Status ProgramEmitter::emitBranch(mlir::Operation* op) {

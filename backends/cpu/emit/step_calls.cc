@@ -8,6 +8,13 @@
 #include "llvm/IR/Module.h"
 
 namespace isthmus::cpu {
+namespace {
+
+// In functions that are not optimised, so many addresses go to a block: the register allocator
+// takes the square of a block's length.
+constexpr size_t kMaxAddressesOfBlock = 256;
+
+}  // namespace
 
 llvm::GlobalVariable* StepCalls::data(llvm::StringRef bytes, llvm::StringRef name) {
   llvm::GlobalVariable*& global = globals_[bytes];
@@ -20,12 +27,35 @@ llvm::GlobalVariable* StepCalls::data(llvm::StringRef bytes, llvm::StringRef nam
   return global;
 }
 
+void StepCalls::shareTable() {
+  auto* type = llvm::ArrayType::get(builder_.getPtrTy(), 1);
+  frame_.sharedTable = entry_.CreateAlloca(type, nullptr, "buffers");
+}
+
+void StepCalls::beginBlock() {
+  llvm::BasicBlock* next = llvm::BasicBlock::Create(builder_.getContext(), "next",
+                                                    builder_.GetInsertBlock()->getParent());
+  builder_.CreateBr(next);
+  builder_.SetInsertPoint(next);
+}
+
 llvm::Value* StepCalls::makeBuffers(llvm::ArrayRef<llvm::Value*> addresses) {
+  return makeBuffers(addresses.size(), [&](size_t i) { return addresses[i]; });
+}
+
+llvm::Value* StepCalls::makeBuffers(size_t count,
+                                    llvm::function_ref<llvm::Value*(size_t)> addressAt) {
   llvm::Type* pointer = builder_.getPtrTy();
-  auto* type = llvm::ArrayType::get(pointer, std::max<size_t>(addresses.size(), 1));
-  llvm::Value* table = entry_.CreateAlloca(type, nullptr, "buffers");
-  for (auto [i, address] : llvm::enumerate(addresses)) {
-    builder_.CreateStore(address, builder_.CreateConstInBoundsGEP1_64(pointer, table, i));
+  auto* type = llvm::ArrayType::get(pointer, std::max<size_t>(count, 1));
+  llvm::AllocaInst* table = frame_.sharedTable;
+  if (!table) {
+    table = entry_.CreateAlloca(type, nullptr, "buffers");
+  } else if (table->getAllocatedType()->getArrayNumElements() < type->getNumElements()) {
+    table->setAllocatedType(type);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (frame_.sharedTable && i > 0 && i % kMaxAddressesOfBlock == 0) beginBlock();
+    builder_.CreateStore(addressAt(i), builder_.CreateConstInBoundsGEP1_64(pointer, table, i));
   }
   return table;
 }
@@ -58,10 +88,13 @@ void StepCalls::callLibrary(llvm::StringRef name, llvm::StringRef descriptor,
   llvm::FunctionCallee callee = module_.getOrInsertFunction(name, type);
   llvm::Value* bytes = llvm::ConstantPointerNull::get(pointer);
   if (!descriptor.empty()) bytes = data(descriptor, "descriptor");
-  llvm::CallInst* call = builder_.CreateCall(callee, {run_(), bytes, buffers});
+  check(builder_.CreateCall(callee, {run_(), bytes, buffers}));
+}
+
+void StepCalls::check(llvm::Value* result) {
   llvm::BasicBlock* next = llvm::BasicBlock::Create(builder_.getContext(), "next",
                                                     builder_.GetInsertBlock()->getParent());
-  builder_.CreateCondBr(builder_.CreateICmpEQ(call, builder_.getInt32(0)), next, failed_);
+  builder_.CreateCondBr(builder_.CreateICmpEQ(result, builder_.getInt32(0)), next, frame_.failed);
   builder_.SetInsertPoint(next);
 }
 
