@@ -25,11 +25,11 @@ constexpr double kGuessedTrips = 100;
 // thousands of addresses are kept: a loop that carries 4,000 arrays took a minute. A program with
 // loops that has more operands and results, which no registers hold, is written as one without
 // loops is. An array counts as several: it has loops and copies where a scalar has an instruction.
-constexpr int64_t kMaxOptimizedValues = 4000;
-constexpr int64_t kValuesOfArray = 4;
+constexpr int64_t kMaxOptimizedValues = 8000;
+constexpr int64_t kValuesOfArray = 8;
 // Where nothing is optimised, about as many go to a function of their own: instruction selection
 // and the register allocator take more than linear time too.
-constexpr int64_t kMaxValuesOfPart = 2000;
+constexpr int64_t kMaxValuesOfPart = 4000;
 // Constants up to this size are part of the code, where the optimizer sees them.
 constexpr int64_t kMaxCodeConstantBytes = 256;
 
