@@ -66,7 +66,7 @@ class OpenclExecutable::Run final : public AddressStepRunner {
         before_(pendingEvents(after)),
         isAlone_(driver_.underWay()->fetch_add(1, std::memory_order_relaxed) == 0),
         order_([this](MemoryOrder::Command command) { return isOver(command); }) {
-    launches_.kernels = executable.kernelNames_;
+    commands_.kernels = executable.kernelNames_;
     if (trace::isOn()) {
       profile_.emplace(executable.profiledEvents(), device_);
       queue_ = Driver::Queue::kTimed;
@@ -109,7 +109,8 @@ class OpenclExecutable::Run final : public AddressStepRunner {
 
   // Nothing is enqueued that has not ended, and the host may do so little itself at once.
   bool mayHostMove(int64_t bytes) const {
-    return commands_.empty() && before_.empty() && driver_.mayHostCopy(static_cast<size_t>(bytes));
+    return commands_.list.empty() && before_.empty() &&
+           driver_.mayHostCopy(static_cast<size_t>(bytes));
   }
   Status copyMemory(void* to, const void* from, int64_t bytes) override;
   Status stage(void* to, const void* from, int64_t bytes) override;
@@ -118,15 +119,16 @@ class OpenclExecutable::Run final : public AddressStepRunner {
     return command < firstCommand_ || commandOf(command).isOver();
   }
   const CommandEvent& commandOf(MemoryOrder::Command command) const {
-    return commands_[static_cast<size_t>(command - firstCommand_)];
+    return commands_.list[static_cast<size_t>(command - firstCommand_)].event;
   }
   MemoryOrder::Command nextCommand() const {
-    return firstCommand_ + static_cast<MemoryOrder::Command>(commands_.size());
+    return firstCommand_ + static_cast<MemoryOrder::Command>(commands_.list.size());
   }
   // The events of commands; of all that came before the run, if there are none.
   std::vector<CommandEvent> eventsOf(const std::vector<MemoryOrder::Command>& commands);
+  std::vector<CommandEvent> allEvents() const;
   // Notes what has been enqueued as nextCommand(), after these.
-  void note(CommandEvent event, const std::vector<MemoryOrder::Command>& after);
+  void note(RunCommands::Command command, const std::vector<MemoryOrder::Command>& after);
   void forgetOld();
   // Of the launches that are over, in their order.
   void noteTimes();
@@ -153,12 +155,11 @@ class OpenclExecutable::Run final : public AddressStepRunner {
   // would wait anyway or is sooner done than another one is woken.
   bool isAwaited_ = false;
   MemoryOrder order_;
-  std::deque<CommandEvent> commands_;  // from number firstCommand_ on
+  RunCommands commands_;  // from number firstCommand_ on
   MemoryOrder::Command firstCommand_ = 0;
   MemoryOrder::Command handedOver_ = 0;  // to the device, those before
   std::set<MemoryOrder::Command> last_;  // those that no other waits for
   std::vector<CommandEvent> staged_;     // copies of staging memory that nobody has awaited
-  Launches launches_;
 };
 
 std::vector<CommandEvent> OpenclExecutable::Run::eventsOf(
@@ -169,12 +170,19 @@ std::vector<CommandEvent> OpenclExecutable::Run::eventsOf(
   return events;
 }
 
-void OpenclExecutable::Run::note(CommandEvent event,
+std::vector<CommandEvent> OpenclExecutable::Run::allEvents() const {
+  std::vector<CommandEvent> events;
+  for (const RunCommands::Command& command : commands_.list) events.push_back(command.event);
+  return events;
+}
+
+void OpenclExecutable::Run::note(RunCommands::Command command,
                                  const std::vector<MemoryOrder::Command>& after) {
-  for (MemoryOrder::Command command : after) last_.erase(command);
+  for (MemoryOrder::Command before : after) last_.erase(before);
   last_.insert(nextCommand());
-  commands_.push_back(std::move(event));
-  if (commands_.size() >= kManyCommands && commands_.size() % kManyCommands == 0) forgetOld();
+  commands_.list.push_back(std::move(command));
+  if (commands_.list.size() >= kManyCommands && commands_.list.size() % kManyCommands == 0)
+    forgetOld();
 }
 
 void OpenclExecutable::Run::noteTimes() {
@@ -192,11 +200,10 @@ void OpenclExecutable::Run::noteTimes() {
 void OpenclExecutable::Run::forgetOld() {
   noteTimes();
   auto isDone = [](const CommandEvent& event) { return event.outcome() == CL_SUCCESS; };
-  while (!commands_.empty() && isDone(commands_.front())) {
+  while (!commands_.list.empty() && isDone(commands_.list.front().event)) {
     last_.erase(firstCommand_++);
-    commands_.pop_front();
+    commands_.list.pop_front();
   }
-  std::erase_if(launches_.list, [&](const auto& launch) { return isDone(launch.event); });
 }
 
 Status OpenclExecutable::Run::launch(const KernelLaunch& launch) {
@@ -216,9 +223,8 @@ Status OpenclExecutable::Run::launch(const KernelLaunch& launch) {
   if (!event.ok()) {
     return event.status().withContext(image_.kernels[launch.kernel].description);
   }
-  launches_.list.push_back({*event, launch.kernel});
   if (profile_) timed_.push_back({*event, &launch});
-  note(*std::move(event), after);
+  note({*std::move(event), launch.kernel}, after);
   return {};
 }
 
@@ -235,7 +241,7 @@ Status OpenclExecutable::Run::copyMemory(void* to, const void* from, int64_t byt
   ISTHMUS_ASSIGN_OR_RETURN(
       CommandEvent event,
       driver_.copy(device_, queue_, to, from, static_cast<size_t>(bytes), eventsOf(after)));
-  note(std::move(event), after);
+  note({std::move(event), RunCommands::kCopy}, after);
   return {};
 }
 
@@ -252,9 +258,10 @@ Status OpenclExecutable::Run::keepPace() {
   if (next < handedOver_ + static_cast<MemoryOrder::Command>(kManyCommands) / 4) return {};
   handedOver_ = next;
   ISTHMUS_RETURN_IF_ERROR(driver_.flush(device_, queue_));
-  if (commands_.size() < kMaxCommands) return {};
+  if (commands_.list.size() < kMaxCommands) return {};
   ISTHMUS_RETURN_IF_ERROR(settle());
-  ISTHMUS_RETURN_IF_ERROR(launches_.failure(commands_[commands_.size() / 2].await()));
+  ISTHMUS_RETURN_IF_ERROR(
+      commands_.outcome(commands_.list[commands_.list.size() / 2].event.await()));
   forgetOld();
   return {};
 }
@@ -264,14 +271,14 @@ StatusOr<StepRunner::UnderWay> OpenclExecutable::Run::underWay() {
   UnderWay work;
   auto isOver = [](const CommandEvent& event) { return [event] { return event.isOver(); }; };
   for (const CommandEvent& event : before_) work.before.push_back(isOver(event));
-  for (const CommandEvent& event : commands_) work.own.push_back(isOver(event));
+  for (const auto& [event, kernel] : commands_.list) work.own.push_back(isOver(event));
   return work;
 }
 
 Status OpenclExecutable::Run::finish() {
-  if (commands_.empty()) return {};
+  if (commands_.list.empty()) return {};
   Status status = driver_.flush(device_, queue_);
-  Status awaited = launches_.failure(awaitEach(staged_));
+  Status awaited = commands_.outcome(awaitEach(staged_));
   staged_.clear();
   forgetOld();
   return status.ok() ? awaited : status;
@@ -290,7 +297,7 @@ StatusOr<std::optional<std::vector<void*>>> OpenclExecutable::Run::lend(const Ho
   if (!driver_.isHostAddressable() || !std::ranges::all_of(places, isAligned)) {
     return std::optional<std::vector<void*>>();
   }
-  if (commands_.empty() && before_.empty()) return std::optional(std::move(places));
+  if (commands_.list.empty() && before_.empty()) return std::optional(std::move(places));
   // All, not only those that use the places: a device that is the host has no cores to go on with.
   Status status = awaitAll();
   Status before = awaitEach(before_);
@@ -318,9 +325,9 @@ Status OpenclExecutable::Run::swap(const Location& placeA, const Location& place
   if (status.ok()) status = copyMemory(b, kept, bytes);
   // The last copy comes after the others.
   if (status.ok()) {
-    driver_.free(kept, {commands_.back()});
+    driver_.free(kept, {commands_.list.back().event});
   } else {
-    driver_.free(kept, {commands_.begin(), commands_.end()});
+    driver_.free(kept, allEvents());
   }
   return status;
 }
@@ -328,7 +335,7 @@ Status OpenclExecutable::Run::swap(const Location& placeA, const Location& place
 // Even after an error: what was enqueued uses the buffers.
 Status OpenclExecutable::Run::awaitAll() {
   Status status = driver_.flush(device_, queue_);
-  Status awaited = launches_.failure(awaitEach(commands_));
+  Status awaited = commands_.outcome(awaitEach(allEvents()));
   return status.ok() ? awaited : status;
 }
 
@@ -342,11 +349,11 @@ Status OpenclExecutable::Run::finishProfile() {
 }
 
 StatusOr<DeviceEventRef> OpenclExecutable::Run::failedEnd(Status error) {
-  std::vector<CommandEvent> all(commands_.begin(), commands_.end());
+  std::vector<CommandEvent> all = allEvents();
   all.insert(all.end(), before_.begin(), before_.end());
   ISTHMUS_ASSIGN_OR_RETURN(CommandEvent end, driver_.join(device_, queue_, all));
   ISTHMUS_RETURN_IF_ERROR(driver_.flush(device_, queue_));
-  return DeviceEventRef(std::make_shared<OpenclEvent>(driver_, std::move(end), std::move(launches_),
+  return DeviceEventRef(std::make_shared<OpenclEvent>(driver_, std::move(end), std::move(commands_),
                                                       std::move(error), takeMemoryInUse()));
 }
 
@@ -373,11 +380,11 @@ StatusOr<DeviceEventRef> OpenclExecutable::Run::enqueue() {
   if (status.ok() && isAwaited_) {
     std::optional<Status> outcome = end->awaitAlone();
     // An error is told by the event.
-    if (outcome && outcome->ok()) return DeviceEventRef();
+    if (outcome && commands_.outcome(*outcome).ok()) return DeviceEventRef();
   }
   if (status.ok()) {
     return DeviceEventRef(
-        std::make_shared<OpenclEvent>(driver_, *std::move(end), std::move(launches_)));
+        std::make_shared<OpenclEvent>(driver_, *std::move(end), std::move(commands_)));
   }
   // Nor must an error of something else wait for ever.
   if (!isLate()) static_cast<void>(settle());

@@ -6,13 +6,15 @@
 
 namespace isthmus::opencl {
 
-Status Launches::failure(const Status& end) const {
-  if (end.ok()) return end;
-  for (const Launch& launch : list) {
-    cl_int code = launch.event.outcome().value_or(CL_SUCCESS);
-    // Those that waited for it fail too.
+std::string RunCommands::nameOf(const Command& command) const {
+  return command.kernel == kCopy ? "a copy" : (*kernels)[static_cast<size_t>(command.kernel)];
+}
+
+Status RunCommands::outcome(const Status& end) const {
+  for (const Command& command : list) {
+    cl_int code = command.event.outcome().value_or(CL_SUCCESS);
     if (code == CL_SUCCESS || code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) continue;
-    return check(code, "a kernel").withContext((*kernels)[static_cast<size_t>(launch.kernel)]);
+    return check(code, command.kernel == kCopy ? "it" : "a kernel").withContext(nameOf(command));
   }
   return end;
 }
@@ -33,19 +35,19 @@ Status OpenclEvent::await() const {
   std::lock_guard lock(mutex_);
   if (isKnown_) return status_;
   isKnown_ = true;
-  status_ = launches_.failure(end);
+  status_ = commands_.outcome(end);
   if (status_.ok()) status_ = failure_;
-  launches_ = {};
+  commands_ = {};
   noteEnd();
   return status_;
 }
 
 std::string OpenclEvent::underWay() const {
   std::lock_guard lock(mutex_);
-  for (const Launches::Launch& launch : launches_.list) {
-    if (!launch.event.isOver()) return (*launches_.kernels)[static_cast<size_t>(launch.kernel)];
+  for (const RunCommands::Command& command : commands_.list) {
+    if (!command.event.isOver()) return commands_.nameOf(command);
   }
-  return launches_.kernels && !isKnown_ ? "a copy" : "";
+  return commands_.kernels && !isKnown_ ? "a copy" : "";
 }
 
 std::vector<CommandEvent> pendingEvents(DeviceEvents after) {

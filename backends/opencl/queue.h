@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,31 +15,35 @@
 
 namespace isthmus::opencl {
 
-// The launches of one run of a program, in their order.
-struct Launches {
-  struct Launch {
+// The commands of one run of a program, in their order.
+struct RunCommands {
+  static constexpr int kCopy = -1;
+  struct Command {
     CommandEvent event;
-    int kernel;
+    int kernel;  // or kCopy
   };
   std::shared_ptr<const std::vector<std::string>> kernels;  // what each is, for errors
-  std::vector<Launch> list;
+  std::deque<Command> list;
 
-  // The error of the first launch that failed by itself; else, unless it is OK, `end`.
-  Status failure(const Status& end) const;
+  // Of a run whose end had the status `end`: the error of the first command that failed by itself;
+  // else `end`. All are asked, since drivers differ in whether what waits for a failed command
+  // fails too.
+  Status outcome(const Status& end) const;
+  std::string nameOf(const Command& command) const;
 };
 
 // The end of a copy or of a program. Counted in Driver::underWay until somebody sees it.
 class OpenclEvent final : public DescribedEvent {
  public:
-  // An error is that of the launch that failed, else `failure` if that is none. `memory` is the
+  // An error is that of the command that failed, else `failure` if that is none. `memory` is the
   // host's, which the commands may use.
-  OpenclEvent(const Driver& driver, CommandEvent end, Launches launches = {}, Status failure = {},
-              std::shared_ptr<const void> memory = nullptr)
+  OpenclEvent(const Driver& driver, CommandEvent end, RunCommands commands = {},
+              Status failure = {}, std::shared_ptr<const void> memory = nullptr)
       : underWay_(driver.underWay()),
         end_(std::move(end)),
         failure_(std::move(failure)),
         memory_(std::move(memory)),
-        launches_(std::move(launches)) {
+        commands_(std::move(commands)) {
     underWay_->fetch_add(1, std::memory_order_relaxed);
   }
   ~OpenclEvent() override { noteEnd(); }
@@ -61,10 +66,10 @@ class OpenclEvent final : public DescribedEvent {
   const std::shared_ptr<const void> memory_;
   mutable std::atomic<bool> isOver_{false};
   mutable std::mutex mutex_;
-  mutable bool isKnown_ =
-      false;  // then the outcome is in `status_`, and the launches are forgotten
+  // Then the outcome is in `status_`, and the commands are forgotten.
+  mutable bool isKnown_ = false;
   mutable Status status_;
-  mutable Launches launches_;
+  mutable RunCommands commands_;
 };
 
 // What is still to be waited for, of events of this backend.

@@ -639,10 +639,26 @@ def test_joins_a_thousand_independent_copies(xpu):
     assert result.stdout == "True\n"
 
 
-@pytest.mark.skipif(not FAULTY.is_file(), reason="libisthmus_faulty_opencl.so is not built")
-@required.needs(DRIVERS["pocl"][1], "NO OPENCL DRIVER of pocl: apt-get install pocl-opencl-icd")
-def test_failed_kernel_is_named_and_poisons_its_results(python):
-    result = python("""
+# The driver by name, with failures.
+FAULTY_DRIVERS = {
+    "pocl": {"ISTHMUS_OPENCL_DEVICE": "portable"},
+    "intel": {"OCL_ICD_VENDORS": DRIVERS["intel"][0]["ISTHMUS_OPENCL_LIBRARY"], "ISTHMUS_OPENCL_DEVICE": "intel"},
+}
+
+
+@pytest.fixture(params=FAULTY_DRIVERS)
+def faulty(python, request):
+    if not FAULTY.is_file():
+        pytest.skip("libisthmus_faulty_opencl.so is not built")
+    for driver in ("pocl", request.param):
+        if not DRIVERS[driver][1]:
+            required.lacks(f"NO OPENCL DRIVER of {driver}")
+    return lambda code: python(code, JAX_PLATFORMS="xpu", ISTHMUS_XPU_LIBRARY_PATH=LIBRARY,
+                               ISTHMUS_OPENCL_LIBRARY=FAULTY, **FAULTY_DRIVERS[request.param])
+
+
+def test_failed_kernel_is_named_and_poisons_its_results(faulty):
+    result = faulty("""
         import os
         import jax, numpy as np
         x = jax.device_put(np.ones(3, np.float32))
@@ -657,9 +673,38 @@ def test_failed_kernel_is_named_and_poisons_its_results(python):
             except Exception as error:
                 print("kernel0 (stablehlo.add at" in str(error), "CL_INVALID_KERNEL_ARGS" in str(error))
         print(f(x)[0], g(x)[0])
-    """, JAX_PLATFORMS="xpu", ISTHMUS_XPU_LIBRARY_PATH=LIBRARY, ISTHMUS_OPENCL_LIBRARY=FAULTY,
-                    ISTHMUS_OPENCL_DEVICE="portable")
+    """)
     assert result.stdout == "2.0 2.0\nTrue True\nTrue True\n2.0 2.0\n"
+
+
+# Whether or not the caller waits for the program, and although what waits for the kernel runs.
+def test_failure_of_any_kernel_of_a_program_is_told(faulty):
+    result = faulty("""
+        import os
+        import jax, jax.numpy as jnp, numpy as np
+        x = jax.device_put(np.ones((700, 700), np.float32))
+        def chain(x):
+            y = jnp.tanh(x).sum(0)
+            return jnp.sort(y * y.sum()).sum()
+        def with_host(x):
+            return jnp.tanh(jnp.linalg.cholesky(x * 0.001 + jnp.eye(700))).sum(0)
+        for f in (chain, with_host):
+            f = jax.jit(f).lower(x).compile()
+            good = np.asarray(f(x))
+            for kernel in [f"kernel{i}" for i in range(6)]:
+                for _ in range(6):
+                    os.environ["FAULTY_OPENCL_KERNEL"] = kernel
+                    try:
+                        f(x).block_until_ready()
+                    except Exception as error:
+                        print("faulty OpenCL:", kernel if kernel in str(error) else error)
+                    os.environ["FAULTY_OPENCL_KERNEL"] = ""
+                    y, z = f(x), f(x)  # two at once now and then
+                    assert (np.asarray(y) == good).all() and (np.asarray(z) == good).all()
+    """)
+    injected = [line for line in result.stderr.splitlines() if line.startswith("faulty OpenCL")]
+    assert len(injected) >= 24
+    assert result.stdout.splitlines() == injected
 
 
 # A device without 64-bit floats, as many GPUs are.
