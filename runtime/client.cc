@@ -20,8 +20,9 @@ namespace {
 constexpr size_t kSmallestAlias = 16 << 10;
 
 // What stays in the near caches is read up to a quarter slower where vectors straddle cache lines,
-// every time that a kernel reads it: such arrays are copied up to here. (malloc's arrays of more
-// than a page or so begin 16 bytes behind a line.)
+// every time that a kernel reads it: such arrays are copied up to here, and larger ones when some
+// programs have read them. (malloc's arrays of more than a page or so begin 16 bytes behind a
+// line.)
 constexpr size_t kSmallestMisalignedAlias = 256 << 10;
 
 // Other programs' memory is used in place if its address is a multiple of this, which malloc's are.
@@ -193,9 +194,10 @@ StatusOr<Client::FromHost> Client::bufferFromHost(Memory& memory, const HostArra
     bool isWritable = array.semantics == HostBufferSemantics::kMutableZeroCopy;
     auto storage = Storage::foreign(memory, const_cast<void*>(array.data), bytes, isWritable,
                                     [released] { released.set(); });
-    return FromHost{makeRef<Buffer>(memory, std::make_shared<const ArrayType>(array.type),
-                                    std::move(storage), Event()),
-                    released.event()};
+    auto buffer = makeRef<Buffer>(memory, std::make_shared<const ArrayType>(array.type),
+                                  std::move(storage), Event());
+    if (!isLineAligned && !isWritable && memory.queue() == nullptr) buffer->alignAfterFewUses();
+    return FromHost{std::move(buffer), released.event()};
   }
   if (memory.queue() != nullptr) return enqueueFromHost(memory, array, strides);
   ISTHMUS_ASSIGN_OR_RETURN(Ref<Storage> storage,

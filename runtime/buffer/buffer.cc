@@ -35,7 +35,8 @@ Event Buffer::readyEvent() const {
 bool Buffer::hold() {
   uint32_t holds = holds_.load(std::memory_order_relaxed);
   while ((holds & kDeleted) == 0) {
-    if (holds_.compare_exchange_weak(holds, holds + 1, std::memory_order_acquire,
+    // In one order with what `align` does.
+    if (holds_.compare_exchange_weak(holds, holds + 1, std::memory_order_seq_cst,
                                      std::memory_order_relaxed)) {
       return true;
     }
@@ -73,6 +74,40 @@ void Buffer::endWriting() {
 void Buffer::freeStorage() {
   Storage* storage = storage_.exchange(nullptr, std::memory_order_acq_rel);
   if (storage != nullptr && !isLent_) storage->dropReference();
+  readBefore_.reset();
+}
+
+void Buffer::countUseInPlace() {
+  // Threads that count at once lose count, by no more than makes a copy earlier or later.
+  const int8_t left = usesInPlace_.load(std::memory_order_relaxed);
+  if (left > 1) {
+    usesInPlace_.store(static_cast<int8_t>(left - 1), std::memory_order_relaxed);
+  } else if (left == 1) {
+    align();
+  }
+}
+
+void Buffer::align() {
+  // The handle's hold and the caller's: no other reader.
+  auto isSoleReader = [&] {
+    return (holds_.load(std::memory_order_seq_cst) & (kDeleted | kCount)) == 2 &&
+           externalReferences_.load(std::memory_order_seq_cst) == 0 &&
+           !hasGivenAddress_.load(std::memory_order_seq_cst);
+  };
+  if (!isSoleReader()) return;
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || usesInPlace_.load(std::memory_order_relaxed) == 0) return;
+  usesInPlace_.store(0, std::memory_order_relaxed);
+  Storage* before = storage_.load(std::memory_order_relaxed);
+  StatusOr<Ref<Storage>> own =
+      Storage::allocate(memory_, sizeBytes_, {type_.get(), "an aligned copy of a host array"});
+  if (before == nullptr || !own.ok()) return;  // it stays where it is
+  if (!memory_.copyFrom((*own)->data(), memory_, before->data(), sizeBytes_).ok()) return;
+  storage_.store(own->detach(), std::memory_order_seq_cst);
+  Ref<Storage> read = Ref<Storage>::adopt(before);
+  // Who comes from now on finds the copy; somebody may have come meanwhile.
+  if (!isSoleReader()) readBefore_ = std::move(read);
+  lock.unlock();  // before code of the caller's is told that its memory is free
 }
 
 bool Buffer::isExclusive() const {
@@ -95,7 +130,7 @@ Status Buffer::addDefinitionTo(std::vector<DeviceEventRef>& after) const {
 }
 
 StatusOr<Storage*> Buffer::storage() {
-  Storage* storage = storage_.load(std::memory_order_acquire);
+  Storage* storage = storage_.load(std::memory_order_seq_cst);
   if (storage != nullptr) return storage;
   if (!allocatesLate_) return internalError("the buffer's memory is not there yet");
   std::lock_guard lock(mutex_);
@@ -148,6 +183,7 @@ Ref<Storage> Buffer::storageToTakeOver() {
 }
 
 StatusOr<void*> Buffer::pointer() {
+  hasGivenAddress_.store(true, std::memory_order_seq_cst);
   bool isHeld = hold();
   if (!isHeld && externalReferences_.load(std::memory_order_acquire) == 0) {
     return invalidArgument("the address of a buffer that has been deleted or donated");

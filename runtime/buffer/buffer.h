@@ -120,6 +120,15 @@ class Buffer final : public RefCounted<Buffer> {
   // When work on the contents can be handed to a device: as soon as what defines them has been, if
   // that is work of the device; else when they are there.
   const Event& usable() const { return work_ ? work_->handed() : definition_; }
+  // For host memory that is used in place although vectors straddle cache lines there: the first
+  // programs read it where it is, for many arrays are the argument of but one; then it is copied.
+  // Before others see this buffer.
+  void alignAfterFewUses() { usesInPlace_.store(kUsesInPlace + 1, std::memory_order_relaxed); }
+  // Of a program that is about to read the contents, after it took its hold and before it asks for
+  // the memory.
+  void noteUse() {
+    if (usesInPlace_.load(std::memory_order_relaxed) != 0) countUseInPlace();
+  }
   // Adds to `after` what such work must wait for; the error of the contents if they have one by
   // now. Only once usable without error.
   Status addDefinitionTo(std::vector<DeviceEventRef>& after) const;
@@ -133,6 +142,10 @@ class Buffer final : public RefCounted<Buffer> {
 
   void freeStorage();
   void noteAsked() const;
+  void countUseInPlace();
+  // Copies contents that are there to memory of our own. Nothing happens while others may read
+  // them, or have the address.
+  void align();
 
   static constexpr uint32_t kDeleted = 1u << 31;
   static constexpr uint32_t kWriting = 1u << 30;
@@ -140,6 +153,8 @@ class Buffer final : public RefCounted<Buffer> {
   static constexpr uint32_t kReleased = 1u << 29;
   static constexpr uint32_t kCount = kReleased - 1;
   static constexpr int32_t kMaxExternalReferences = 1 << 24;
+  // A copy costs what two or three programs lose that stream through the array.
+  static constexpr int8_t kUsesInPlace = 2;
 
   const Ref<Client> client_;
   Memory& memory_;
@@ -149,6 +164,9 @@ class Buffer final : public RefCounted<Buffer> {
   std::atomic<uint32_t> holds_{1};  // kCount: number of holds
   std::atomic<Storage*> storage_{nullptr};
   std::atomic<int32_t> externalReferences_{0};
+  std::atomic<int8_t> usesInPlace_{0};  // left, and the one that copies; 0: none will
+  std::atomic<bool> hasGivenAddress_{false};
+  Ref<Storage> readBefore_;   // what a copy took the place of, if somebody may still read it
   const bool allocatesLate_;  // else the memory comes with `setStorage` only
   int output_ = 0;            // of work_
   uint32_t launch_ = 0;       // 0: not the result of a launch, or of a cheap one
@@ -161,7 +179,7 @@ class Buffer final : public RefCounted<Buffer> {
   Ref<AliasChain> aliasChain_;
   int64_t aliasPosition_ = 0;
   Ref<DeviceWork> work_;
-  std::mutex mutex_;  // taken to allocate late
+  std::mutex mutex_;  // taken to allocate late, and to align
 };
 
 // Fulfils an alias buffer once: with the contents of another buffer, or with an error.

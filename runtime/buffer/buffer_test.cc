@@ -80,6 +80,45 @@ TEST(FromHost, SmallArraysAreUsedInPlaceWhereLinesBegin) {
   }
 }
 
+// Programs that read a large one again and again get an aligned copy; what only one reads is none.
+TEST(FromHost, LargeArraysAreAlignedWhenProgramsHaveReadThem) {
+  Fixture fixture;
+  std::vector<float> values = iota(kLarge + 32);
+  float* data = values.data();
+  while (reinterpret_cast<uintptr_t>(data) % kBufferAlignment == 0) ++data;
+  HostArray array{data, f32({kLarge}), std::nullopt, HostBufferSemantics::kImmutableZeroCopy};
+  const std::vector<float> expected(data, data + kLarge);
+  enum class Case { kAlone, kReadByOthers, kAddressKnown, kReferenced };
+  for (Case what : {Case::kAlone, Case::kReadByOthers, Case::kAddressKnown, Case::kReferenced}) {
+    auto made = fixture.client->bufferFromHost(fixture.memory(), array).value();
+    Buffer& buffer = *made.buffer;
+    if (what == Case::kAddressKnown) EXPECT_EQ(buffer.pointer().value(), data);
+    if (what == Case::kReferenced) EXPECT_TRUE(buffer.addExternalReference().ok());
+    if (what == Case::kReadByOthers) EXPECT_TRUE(buffer.hold());
+    for (int use = 0; use < 4; ++use) {
+      ASSERT_TRUE(buffer.hold());
+      buffer.noteUse();
+      const void* read = buffer.storage().value()->data();
+      const bool isCopied = what == Case::kAlone && use > 1;
+      EXPECT_EQ(read == data, !isCopied);
+      EXPECT_EQ(made.hostMemoryDone.isReady(), isCopied);
+      buffer.dropHold();
+    }
+    EXPECT_EQ(read(buffer).value(), expected);
+    if (what == Case::kReadByOthers) {
+      // As soon as the others are done.
+      buffer.dropHold();
+      ASSERT_TRUE(buffer.hold());
+      buffer.noteUse();
+      buffer.dropHold();
+      EXPECT_TRUE(made.hostMemoryDone.isReady());
+    }
+    if (what == Case::kReferenced) EXPECT_TRUE(buffer.dropExternalReference().ok());
+    buffer.release();
+    EXPECT_TRUE(made.hostMemoryDone.isReady());
+  }
+}
+
 TEST(FromHost, MisalignedMemoryIsCopied) {
   Fixture fixture;
   std::vector<char> bytes(kLarge * 4 + 1);

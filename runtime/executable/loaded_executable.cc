@@ -167,7 +167,12 @@ Status LoadedExecutable::acquire(std::span<Buffer* const> arguments, const Execu
   }
   size_t held = 0;
   for (; failed == arguments.size() && held < arguments.size(); ++held) {
-    if (!isDonated[held] && !arguments[held]->hold()) failed = held;
+    if (isDonated[held]) continue;
+    if (arguments[held]->hold()) {
+      arguments[held]->noteUse();
+    } else {
+      failed = held;
+    }
   }
   if (failed == arguments.size()) return {};
   if (held > 0) --held;  // the last one tried
