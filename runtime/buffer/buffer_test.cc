@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <atomic>
 
 #include <numeric>
 
@@ -116,6 +117,36 @@ TEST(FromHost, LargeArraysAreAlignedWhenProgramsHaveReadThem) {
     if (what == Case::kReferenced) EXPECT_TRUE(buffer.dropExternalReference().ok());
     buffer.release();
     EXPECT_TRUE(made.hostMemoryDone.isReady());
+  }
+}
+
+TEST(FromHost, ArraysAreAlignedWhileOthersRead) {
+  Fixture fixture;
+  for (int round = 0; round < 50; ++round) {
+    auto values = std::make_unique<std::vector<float>>(kLarge + 32, static_cast<float>(round));
+    float* data = values->data();
+    while (reinterpret_cast<uintptr_t>(data) % kBufferAlignment == 0) ++data;
+    HostArray array{data, f32({kLarge}), std::nullopt, HostBufferSemantics::kImmutableZeroCopy};
+    auto made = fixture.client->bufferFromHost(fixture.memory(), array).value();
+    made.hostMemoryDone.onReady([&](const Status&) { values.reset(); });
+    std::atomic<int> wrong{0};
+    auto use = [&] {
+      for (int i = 0; i < 20; ++i) {
+        made.buffer->hold();
+        made.buffer->noteUse();
+        const auto* read = static_cast<const float*>(made.buffer->storage().value()->data());
+        for (int64_t at : {int64_t{0}, kLarge / 2, kLarge - 1}) {
+          if (read[at] != static_cast<float>(round)) ++wrong;
+        }
+        made.buffer->dropHold();
+      }
+    };
+    {
+      std::jthread a(use), b(use), c(use);
+    }
+    made.buffer->release();
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(values, nullptr);
   }
 }
 
