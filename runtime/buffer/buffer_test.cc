@@ -3,9 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <atomic>
 
+#include <atomic>
+#include <memory>
 #include <numeric>
+#include <thread>
 
 #include "runtime/runtime_testing.h"
 
