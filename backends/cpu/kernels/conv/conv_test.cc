@@ -581,6 +581,31 @@ TEST_P(ConvTest, FewOutputFeatures) {
   EXPECT_EQ(setConvForm("planes", descriptor), "planes: many features");
 }
 
+// Which read the kernel where it lies: of several blocks of rows, of runs that are cut, with taps
+// that are apart or reversed.
+TEST_P(ConvTest, FewPositions) {
+  std::mt19937 rng(19);
+  using S = Case::Spatial;
+  const std::vector<std::vector<S>> windows = {
+      {{7, 3, 2, 1, 1}, {7, 3, 2, 1, 1}},
+      {{6, 3}, {8, 3}},
+      {{5, 2, 1, -1, 1, 1, 2, true}, {9, 3, 1, 2, 0, 1, 2, true}},
+      {{40, 5, 4, 3, 2}},
+      {{1, 1}, {2, 2, 1, 1, 0}, {7, 4}},
+  };
+  for (const auto& spatial : windows) {
+    for (auto [type, result] : kFloatTypes) {
+      for (int64_t features : {32, 48, 112}) {
+        Case c;
+        c.lhsType = c.rhsType = type, c.resultType = result;
+        c.inputFeatures = 67, c.outputFeatures = features, c.spatial = spatial;
+        channelsLast(c);
+        checkCase(c, rng);
+      }
+    }
+  }
+}
+
 TEST_P(ConvTest, GradientOfSkippedPositions) {
   std::mt19937 rng(8);
   for (ElementType type : {ElementType::kF32, ElementType::kF64, ElementType::kBF16}) {

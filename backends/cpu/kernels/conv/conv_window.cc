@@ -1,6 +1,7 @@
 // Convolution without a matrix of patches: tiles of neighbouring positions read their windows where
 // they lie, in the input or, where windows reach over its edges, in a padded copy of a part of it
-// that stays in the second-level cache.
+// that stays in the second-level cache. Kernels that few tiles meet are read where they lie, others
+// are packed.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -23,6 +24,13 @@ namespace {
 
 // Of an element of the kernel that is spread for groups.
 constexpr int64_t kSumBytes = 4;
+
+// A kernel that so few tiles of positions meet is read where it lies: packing it would cost more.
+constexpr int64_t kFewTiles = 8;
+// Of such a kernel: steps of so many of its rows that they stay near while all tiles meet them, and
+// those between which rows of the next columns are prefetched.
+constexpr int64_t kRowsAtOnce = 256;
+constexpr int64_t kRowsOfRun = 32;
 
 // How far the windows of `count` neighbouring positions reach.
 int64_t reach(const ConvAxis& a, int64_t count) {
@@ -57,6 +65,7 @@ class WindowConv {
     for (int d = 0; d < rank_; ++d) pads_ = pads_ || needsPadding(axes_[d]);
     chooseGroupTile();
     chooseFilter();
+    readsKernelInPlace_ = suitsKernelInPlace();
   }
 
   // Whether rows are filtered: vectors run along positions and their few features.
@@ -84,7 +93,8 @@ class WindowConv {
     shapeTasks();
     makeRuns();
     const int64_t panels = ceilDiv(p_.outputFeatures, kernels_.nr);
-    Scratch<char> packed(*services_, filters() ? steps_ * filter_.period * filter_.weightBytes
+    Scratch<char> packed(*services_, readsKernelInPlace_ ? 1
+                                     : filters() ? steps_ * filter_.period * filter_.weightBytes
                                      : groupTile_
                                          ? p_.groups * p_.outputFeatures * steps_ * kSumBytes
                                          : p_.groups * panels * panelBytes_);
@@ -93,6 +103,11 @@ class WindowConv {
     const double work = static_cast<double>(p_.positions()) * static_cast<double>(p_.groups) *
                         static_cast<double>(p_.outputFeatures) * static_cast<double>(steps_);
     const bool serial = services_->numThreads() == 1 || !worthThreads(work);
+    if (readsKernelInPlace_) {
+      // Threads share the kernel, of which each reads its columns.
+      forEach(serial, panels, [&](int64_t begin, int64_t end) { runTasks(0, tasks_, begin, end); });
+      return !outOfMemory_;
+    }
     if (filters()) {
       packFilter();
     } else if (groupTile_) {
@@ -101,7 +116,7 @@ class WindowConv {
       forEach(serial || steps_ * p_.outputFeatures < (32 << 10), p_.groups * panels,
               [&](int64_t begin, int64_t end) { packKernel(begin, end, panels); });
     }
-    forEach(serial, tasks_, [&](int64_t begin, int64_t end) { runTasks(begin, end); });
+    forEach(serial, tasks_, [&](int64_t begin, int64_t end) { runTasks(begin, end, 0, panels); });
     return !outOfMemory_;
   }
 
@@ -135,6 +150,17 @@ class WindowConv {
     if (inner().outputSize * p_.groups >= filter.period) filter_ = filter;
   }
 
+  bool suitsKernelInPlace() const {
+    if (rank_ == 0 || groupTile_ || filters() || !accumulates_ || kernels_.stepsPerElement != 1 ||
+        p_.groups != 1 || p_.conv.kernelOutputStride != 1 ||
+        p_.outputFeatures % kernels_.vectorLanes != 0) {
+      return false;
+    }
+    int64_t tiles = ceilDiv(inner().outputSize, kernels_.mr);
+    for (int d = 0; d + 1 < rank_; ++d) tiles *= axes_[d].outputSize;
+    return tiles <= kFewTiles;
+  }
+
   // Whether positions along both axes lie at one stride, in the input and in the result.
   static bool joins(const ConvAxis& outer, const ConvAxis& inner) {
     return isPlain(outer) && isPlain(inner) &&
@@ -158,7 +184,7 @@ class WindowConv {
     for (int d = 0; d + 2 < rank_; ++d) rowBytes *= axes_[d].taps;
     rowBytes = std::max(rowBytes * inputBytes_,
                         inner().outputSize * p_.groups * p_.outputFeatures * resultBytes_);
-    const int64_t wanted = int64_t{4} * services_->numThreads();
+    const int64_t wanted = readsKernelInPlace_ ? 1 : int64_t{4} * services_->numThreads();
     outer_ = 1;
     for (int d = 0; d + 2 < rank_; ++d) outer_ *= axes_[d].outputSize;
     const int64_t rows = hasRows() ? axes_[rank_ - 2].outputSize : 1;
@@ -200,11 +226,13 @@ class WindowConv {
   // not be added: there is one.
   void makeRuns() {
     const int64_t features = p_.inputFeatures;
-    const int64_t longest =
+    int64_t longest =
         accumulates_ && !groupTile_ && !filters()
             ? std::max<int64_t>(1, kReusedKernelBytes / (kernels_.nr * kernels_.elementBytes)) *
                   kernels_.stepsPerElement
             : INT64_MAX;
+    if (readsKernelInPlace_) longest = std::min(longest, rowsAtOnce());
+    const int64_t longestRun = readsKernelInPlace_ ? kRowsOfRun : INT64_MAX;
     int64_t w[kMaxConvAxes] = {};
     int64_t taps = 1;
     for (int d = 0; d < rank_; ++d) taps *= axes_[d].taps;
@@ -226,13 +254,14 @@ class WindowConv {
           blocks_.push_back(static_cast<int64_t>(runs_.size()));
           inBlock = 0;
         }
-        const int64_t length = std::min(features - done, longest - inBlock);
-        const bool continues = static_cast<int64_t>(runs_.size()) > blocks_.back() &&
+        const int64_t length = std::min({features - done, longest - inBlock, longestRun});
+        const bool continues = !readsKernelInPlace_ &&
+                               static_cast<int64_t>(runs_.size()) > blocks_.back() &&
                                runs_.back().a + runs_.back().length == input + done;
         if (continues) {
           runs_.back().length += length;
         } else {
-          runs_.push_back({input + done, 0, length});
+          runs_.push_back({input + done, kernel + done * p_.conv.kernelInputStride, length});
         }
         inBlock += length;
         done += length;
@@ -243,7 +272,13 @@ class WindowConv {
       }
     }
     blocks_.push_back(static_cast<int64_t>(runs_.size()));
-    placeRuns();
+    if (!readsKernelInPlace_) placeRuns();
+  }
+
+  // Its rows' lines share the sets of the cache: see runDirect of products.
+  int64_t rowsAtOnce() const {
+    const int64_t apart = std::abs(p_.conv.kernelInputStride) * kernels_.elementBytes;
+    return std::clamp<int64_t>(kStripBytes / std::max<int64_t>(1, apart), kRowsOfRun, kRowsAtOnce);
   }
 
   // Where the kernel of each run lies in a panel: each begins with an element of its own.
@@ -342,17 +377,20 @@ class WindowConv {
     }
   }
 
-  void runTasks(int64_t begin, int64_t end) {
+  // Of the panels of features [firstPanel, panelEnd).
+  void runTasks(int64_t begin, int64_t end, int64_t firstPanel, int64_t panelEnd) {
     std::optional<Scratch<char>> box;
     if (pads_ && !box.emplace(*services_, boxElements_ * inputBytes_)) {
       outOfMemory_ = true;
       return;
     }
     const TilesInUse tiles(kernels_);
-    for (int64_t task = begin; task < end; ++task) runTask(task, box ? box->data() : nullptr);
+    for (int64_t task = begin; task < end; ++task) {
+      runTask(task, box ? box->data() : nullptr, firstPanel, panelEnd);
+    }
   }
 
-  void runTask(int64_t task, char* box) {
+  void runTask(int64_t task, char* box, int64_t firstPanel, int64_t panelEnd) {
     const int64_t firstColumn = task % columnBlocks_ * blockColumns_;
     const int64_t columns = std::min(blockColumns_, inner().outputSize - firstColumn);
     int64_t rest = task / columnBlocks_;
@@ -387,6 +425,8 @@ class WindowConv {
       filterRows(input, result, rows, columns);
     } else if (groupTile_) {
       computeGroups(input, result, rows, columns);
+    } else if (readsKernelInPlace_) {
+      computeInPlace(input, result, rows, columns, firstPanel, panelEnd);
     } else {
       for (int64_t group = 0; group < p_.groups; ++group) {
         const int64_t groupInput = box ? group * p_.inputFeatures : group * p_.inputGroupStride;
@@ -397,8 +437,11 @@ class WindowConv {
     if (!p_.epilogue) return;
     int64_t position = 0;
     for (int d = 0; d < rank_; ++d) position = position * axes_[d].outputSize + x[d];
-    p_.epilogue(p_.epilogueBuffers, position, position + rows * columns, 0,
-                p_.groups * p_.outputFeatures);
+    const int64_t features = p_.groups * p_.outputFeatures;
+    const bool isPart = readsKernelInPlace_;
+    p_.epilogue(p_.epilogueBuffers, position, position + rows * columns,
+                isPart ? firstPanel * kernels_.nr : 0,
+                isPart ? std::min(features, panelEnd * kernels_.nr) : features);
   }
 
   void filterRows(const char* input, char* result, int64_t rows, int64_t columns) const {
@@ -461,13 +504,50 @@ class WindowConv {
     }
   }
 
+  // As computeGroup, with rows of the kernel where they lie, some of them for all panels.
+  void computeInPlace(const char* input, char* result, int64_t rows, int64_t columns,
+                      int64_t firstPanel, int64_t panelEnd) const {
+    const int nr = kernels_.nr;
+    const int64_t tiles = ceilDiv(columns, kernels_.mr), allTiles = rows * tiles;
+    const int64_t inputStep = inner().windowStride * strideOf(rank_ - 1);
+    const int64_t rowInput = hasRows() ? axes_[rank_ - 2].windowStride * strideOf(rank_ - 2) : 0;
+    const int64_t rowOutput = hasRows() ? axes_[rank_ - 2].outputStride : 0;
+    const int64_t ldc = inner().outputStride, ldb = p_.conv.kernelInputStride;
+    const char* kernel = static_cast<const char*>(p_.rhs) + p_.kernelOffset * inputBytes_;
+    GemmRun runs[kRowsAtOnce];  // at least one row each
+    for (size_t block = 0; block + 1 < blocks_.size(); ++block) {
+      const int64_t count = blocks_[block + 1] - blocks_[block];
+      for (int64_t panel = firstPanel; panel < panelEnd; ++panel) {
+        const char* b = kernel + panel * nr * inputBytes_;
+        const int lanes = static_cast<int>(std::min<int64_t>(nr, p_.outputFeatures - panel * nr));
+        for (int64_t tile = 0; tile < allTiles; ++tile) {
+          for (int64_t i = 0; i < count; ++i) {
+            GemmRun& run = runs[i] = runs_[blocks_[block] + i];
+            if (panel + 1 == panelEnd) continue;
+            const int64_t begin = run.length * tile / allTiles;
+            run.ahead = b + (run.b + begin * ldb + nr) * inputBytes_;
+            run.aheadCount = run.length * (tile + 1) / allTiles - begin;
+          }
+          const int64_t row = tile / tiles, part = tile % tiles;
+          // Tiles of nearly equal size.
+          const int64_t first = columns * part / tiles, last = columns * (part + 1) / tiles;
+          kernels_.runTile(runs, count, input + (row * rowInput + first * inputStep) * inputBytes_,
+                           inputStep, 1, b, ldb,
+                           result + (row * rowOutput + first * ldc + panel * nr) * resultBytes_,
+                           ldc, static_cast<int>(last - first), lanes, block > 0);
+        }
+      }
+    }
+  }
+
   RunServices* services_ = nullptr;
   const ConvProblem& p_;
   const GemmKernels& kernels_;
   RunTile runTile_;
   GroupTile groupTile_ = nullptr;  // if several groups share a vector, of so many lanes
   int groupLanes_ = 0, groupRows_ = 0;
-  RowFilter filter_;                  // if rows are filtered
+  RowFilter filter_;  // if rows are filtered
+  bool readsKernelInPlace_ = false;
   bool accumulates_;                  // whether runTile_ can add to what is in the result
   int64_t inputBytes_, resultBytes_;  // of an element
   int rank_;
