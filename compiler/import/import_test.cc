@@ -418,6 +418,35 @@ TEST_F(ImportTest, BoundsTheSizesOfAttributes) {
   EXPECT_TRUE(status_.ok()) << status_.message();
 }
 
+TEST_F(ImportTest, ComplexElementsOfOtherTypesAreRefused) {
+  // MLIR's parser takes them: constants had more bytes than their type, and lists fewer, so that
+  // what lies behind those in memory became part of the program.
+  auto constant = [](const std::string& value, const std::string& type) {
+    return "func.func @main() -> " + type + " { %c = stablehlo.constant dense<" + value +
+           "> : " + type + "\n return %c : " + type + " }";
+  };
+  auto permute = [](const std::string& pairs) {
+    return "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n"
+           "%r = \"stablehlo.collective_permute\"(%x) {source_target_pairs = dense<" +
+           pairs + "> : tensor<2x2xi64>} : (tensor<f32>) -> tensor<f32>\n" +
+           "return %r : tensor<f32> }";
+  };
+  for (const std::string& program :
+       {constant("(0.0,1.0)", "tensor<f32>"), constant("(0.0,1.0)", "tensor<3xf32>"),
+        constant("[(0.0,1.0),(2.0,3.0)]", "tensor<2xf64>"), constant("(1,2)", "tensor<5xi32>"),
+        permute("(0,1)")}) {
+    EXPECT_THAT(import(program), HasSubstr("do not fit its type")) << program;
+  }
+  for (const std::string& program :
+       {constant("(0.0,1.0)", "tensor<2xcomplex<f32>>"),
+        constant("[(1,2)]", "tensor<1xcomplex<i32>>"), constant("[true,true]", "tensor<2xi1>"),
+        constant("true", "tensor<9xi1>"), constant("[true,false,true]", "tensor<3xi1>"),
+        constant("[]", "tensor<0xf32>"), constant("[7]", "tensor<1xi4>"),
+        constant("[1,1,1]", "tensor<3xi4>")}) {
+    EXPECT_THAT(import(program), Not(HasSubstr("do not fit its type"))) << program;
+  }
+}
+
 TEST_F(ImportTest, RefusesTensorsBeyondMemory) {
   EXPECT_THAT(import("func.func @main(%x: tensor<4294967296x4294967296xf32>) { return }"),
               HasSubstr("too large"));

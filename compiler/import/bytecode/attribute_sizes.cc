@@ -10,6 +10,19 @@
 namespace isthmus::importer {
 namespace {
 
+// Whether the bytes are those of as many elements as the type has, or of one for all. MLIR's parser
+// takes complex numbers for elements that are none, and makes twice the bytes of them.
+bool hasBytesOfItsType(mlir::DenseIntOrFPElementsAttr elements) {
+  bool isOfOne = false;
+  if (!mlir::DenseElementsAttr::isValidRawBuffer(elements.getType(), elements.getRawData(),
+                                                 isOfOne)) {
+    return false;
+  }
+  // Eight booleans have the bytes of one.
+  return isOfOne == elements.isSplat() || elements.getNumElements() == 1 ||
+         elements.getElementType().isInteger(1);
+}
+
 class SizeCheck {
  public:
   explicit SizeCheck(ErrorSink& sink) : sink_(sink) {
@@ -27,9 +40,32 @@ class SizeCheck {
                           elements.getNumElements() <= kMaxListedElements;
       return isFine ? mlir::WalkResult::advance() : mlir::WalkResult::interrupt();
     });
+    bytes_.addWalk([](mlir::DenseIntOrFPElementsAttr elements) {
+      return hasBytesOfItsType(elements) ? mlir::WalkResult::advance()
+                                         : mlir::WalkResult::interrupt();
+    });
   }
 
   bool check(mlir::Operation* op) {
+    if (!checkTypes(op)) return false;
+    mlir::NamedAttrList attributes(op->getDiscardableAttrDictionary());
+    op->getName().populateInherentAttrs(op, attributes);
+    const bool isConstant = mlir::isa<shlo::ConstantOp>(op);
+    for (const mlir::NamedAttribute& attribute : attributes) {
+      mlir::AttrTypeWalker& walker =
+          isConstant && attribute.getName() == "value" ? values_ : listed_;
+      if (walker.walk(attribute.getValue()).wasInterrupted()) {
+        return refuse(op, attribute, "program has an attribute that is too large");
+      }
+      if (bytes_.walk(attribute.getValue()).wasInterrupted()) {
+        return refuse(op, attribute, "program has an attribute whose elements do not fit its type");
+      }
+    }
+    return true;
+  }
+
+ private:
+  bool checkTypes(mlir::Operation* op) {
     auto isFine = [this](mlir::Type type) { return !values_.walk(type).wasInterrupted(); };
     bool areTypesFine = llvm::all_of(op->getResultTypes(), isFine);
     for (mlir::Region& region : op->getRegions()) {
@@ -40,26 +76,20 @@ class SizeCheck {
     if (!areTypesFine) {
       return sink_.fail(StatusCode::kInvalidArgument, "program has a tensor that is too large");
     }
-    mlir::NamedAttrList attributes(op->getDiscardableAttrDictionary());
-    op->getName().populateInherentAttrs(op, attributes);
-    const bool isConstant = mlir::isa<shlo::ConstantOp>(op);
-    for (const mlir::NamedAttribute& attribute : attributes) {
-      mlir::AttrTypeWalker& walker =
-          isConstant && attribute.getName() == "value" ? values_ : listed_;
-      if (!walker.walk(attribute.getValue()).wasInterrupted()) continue;
-      return sink_.fail(StatusCode::kInvalidArgument,
-                        internal::concatenate("program has an attribute that is too large: '",
-                                              attribute.getName().str(), "' of '",
-                                              op->getName().getStringRef().str(), "'"));
-    }
     return true;
   }
 
- private:
+  bool refuse(mlir::Operation* op, const mlir::NamedAttribute& attribute, const char* what) {
+    return sink_.fail(StatusCode::kInvalidArgument,
+                      internal::concatenate(what, ": '", attribute.getName().str(), "' of '",
+                                            op->getName().getStringRef().str(), "'"));
+  }
+
   ErrorSink& sink_;
   // Each visits what it has visited before no more: their work is linear in the program.
   mlir::AttrTypeWalker values_;
   mlir::AttrTypeWalker listed_;
+  mlir::AttrTypeWalker bytes_;
 };
 
 }  // namespace

@@ -11,8 +11,9 @@ namespace isthmus::importer {
 inline constexpr int64_t kMaxListedElements = int64_t{1} << 20;
 
 // False, with kInvalidArgument in the sink, if a type anywhere in `module` is no reasonable shape
-// (attribute_decoder.h), or an attribute other than a constant's value has more elements than
-// kMaxListedElements. For modules that nobody has verified: rules read what this bounds.
+// (attribute_decoder.h), an attribute other than a constant's value has more elements than
+// kMaxListedElements, or one has other elements than its type says. For modules that nobody has
+// verified: rules read what this bounds.
 bool checkSizes(mlir::ModuleOp module, ErrorSink& sink);
 
 }  // namespace isthmus::importer
