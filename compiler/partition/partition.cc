@@ -897,6 +897,7 @@ Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions, const Targ
                         CallPartitioner partitionCall) {
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   if (!main || main.isExternal()) return invalidArgument("the program has no function @main");
+  ISTHMUS_RETURN_IF_ERROR(checkGspmdCalls(module));
   ISTHMUS_RETURN_IF_ERROR(resolveReplicaGroups(module));
   dropNestedConstraints(module);
   bool sharded = false;

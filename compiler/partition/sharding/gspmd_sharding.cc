@@ -3,7 +3,9 @@
 #include <numeric>
 
 #include "compiler/dialect/diagnostics/diagnostics.h"
+#include "compiler/partition/sharding/inspect_sharding.h"
 #include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace isthmus {
 namespace {
@@ -210,6 +212,33 @@ shlo::CustomCallOp gspmdCall(mlir::Operation* op, llvm::StringRef target) {
   bool isIt = call && call.getCallTargetName() == target && op->getNumOperands() == 1 &&
               op->getNumResults() == 1;
   return isIt ? call : nullptr;
+}
+
+Status checkGspmdCalls(mlir::ModuleOp module) {
+  Status status;
+  module.walk([&](mlir::Operation* op) {
+    const bool keepsSizes = gspmdCall(op, kGspmdConstraint) || gspmdCall(op, kInspectSharding);
+    if (!keepsSizes && !gspmdCall(op, kGspmdToBlocks) && !gspmdCall(op, kGspmdToWhole)) {
+      return mlir::WalkResult::advance();
+    }
+    const mlir::Type operand = op->getOperand(0).getType(), result = op->getResult(0).getType();
+    auto from = llvm::dyn_cast<mlir::RankedTensorType>(operand);
+    auto to = llvm::dyn_cast<mlir::RankedTensorType>(result);
+    const bool isFine =
+        from && to
+            ? from.getElementType() == to.getElementType() && from.getRank() == to.getRank() &&
+                  (!keepsSizes ||
+                   mlir::succeeded(mlir::verifyCompatibleShape(from.getShape(), to.getShape())))
+            : keepsSizes && operand == result;
+    if (isFine) return mlir::WalkResult::advance();
+    std::string types;
+    llvm::raw_string_ostream(types) << operand << " and " << result;
+    status = invalidArgument(sourceLocation(op->getLoc()), ": partition: @",
+                             llvm::cast<shlo::CustomCallOp>(op).getCallTargetName().str(),
+                             " does not give the type of its operand: got ", types);
+    return mlir::WalkResult::interrupt();
+  });
+  return status;
 }
 
 }  // namespace isthmus

@@ -35,4 +35,8 @@ StatusOr<std::optional<MeshSharding>> interfaceSharding(mlir::DictionaryAttr att
 // The boundary or constraint that `op` is, with one operand and one result; null if it is none.
 shlo::CustomCallOp gspmdCall(mlir::Operation* op, llvm::StringRef target);
 
+// INVALID_ARGUMENT if a constraint in `module`, or an inspection, gives another type than its
+// operand's, or a boundary another rank or element type: what is said of one is said of the other.
+Status checkGspmdCalls(mlir::ModuleOp module);
+
 }  // namespace isthmus

@@ -88,3 +88,25 @@ module {
     return %0 : tensor<4xf32>
   }
 }
+
+// -----
+
+// What a sharding says of the result was taken to be of the operand too.
+// expected-error@+1 {{@Sharding does not give the type of its operand: got tensor<8xf32> and tensor<4x2xf32>}}
+module {
+  func.func @main(%a: tensor<8xf32>) -> tensor<4x2xf32> {
+    %0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = "{devices=[2,2]<=[4]}"} : (tensor<8xf32>) -> tensor<4x2xf32>
+    return %0 : tensor<4x2xf32>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{@SPMDShardToFullShape does not give the type of its operand}}
+module {
+  func.func @main(%a: tensor<8x8xf32>) -> tensor<f32> {
+    %0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = "{devices=[2,2]<=[4]}"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) {mhlo.sharding = "{replicated}"} : (tensor<8x8xf32>) -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+}
