@@ -55,6 +55,22 @@ TEST(HostAllocator, EverySizeIsAlignedAndUsableToItsEnd) {
   }
 }
 
+// A kernel of many arrays would find all of them in the same sets of the first-level cache.
+TEST(HostAllocator, LargeBlocksBeginAtDifferentLinesOfTheirPages) {
+  if (!kPooled) GTEST_SKIP() << "AddressSanitizer bypasses the pool";
+  for (size_t bytes : {size_t{100'000}, size_t{3} << 20}) {
+    hostAllocatorTrim();
+    std::set<uintptr_t> lines;
+    std::vector<void*> blocks;
+    for (int i = 0; i < 16; ++i) {
+      blocks.push_back(hostAllocate(bytes));
+      lines.insert(reinterpret_cast<uintptr_t>(blocks.back()) % 4096);
+    }
+    for (void* block : blocks) hostDeallocate(block, bytes);
+    EXPECT_EQ(lines.size(), 16u) << bytes;
+  }
+}
+
 TEST(HostAllocator, FreedBlocksAreReused) {
   if (!kPooled) GTEST_SKIP() << "AddressSanitizer bypasses the pool";
   for (size_t bytes : {size_t{100}, size_t{20000}, size_t{1} << 20, size_t{5} << 20}) {

@@ -15,6 +15,12 @@ namespace {
 // A block that nobody took for so long goes back to the system.
 constexpr int64_t kCachedSeconds = 10;
 
+constexpr size_t kPageBytes = 4 << 10;
+constexpr size_t kLineBytes = 64;
+// From where one block begins in its page to where the next one does: a few cache lines, so that
+// what a kernel writes is not within a vector of what it reads; odd, so that all are tried.
+constexpr size_t kColourLines = 5;
+
 int64_t nowSeconds() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -51,13 +57,36 @@ int HostBlocks::classOf(size_t bytes) {
 }
 
 size_t HostBlocks::classBytes(int index) {
+  if (index == kAlignedClass) return kHugePageBytes;
   int octave = 15 + index / 8;
   return static_cast<size_t>(9 + index % 8) << (octave - 3);
 }
 
+void* HostBlocks::map(int index) {
+  if (index == kAlignedClass) return mapPages(kHugePageBytes);
+  auto* pages = static_cast<char*>(mapPages(classBytes(index) + kPageBytes));
+  if (pages == nullptr) return nullptr;
+  const unsigned number = mapped_.fetch_add(1, std::memory_order_relaxed);
+  return pages + number * kColourLines * kLineBytes % kPageBytes;
+}
+
+void HostBlocks::unmap(void* block, int index) {
+  if (index == kAlignedClass) {
+    munmap(block, kHugePageBytes);
+    return;
+  }
+  auto* data = static_cast<char*>(block);
+  munmap(data - reinterpret_cast<uintptr_t>(data) % kPageBytes, classBytes(index) + kPageBytes);
+}
+
 void* HostBlocks::take(size_t bytes) {
-  int index = classOf(bytes);
-  if (index >= kClasses) return nullptr;
+  const int index = classOf(bytes);
+  return index >= kAlignedClass ? nullptr : takeOf(index);
+}
+
+void HostBlocks::give(void* data, size_t bytes) { giveOf(classOf(bytes), data); }
+
+void* HostBlocks::takeOf(int index) {
   auto size = static_cast<int64_t>(classBytes(index));
   Cached* surplus = nullptr;
   {
@@ -73,10 +102,10 @@ void* HostBlocks::take(size_t bytes) {
     surplus = takeSurplus(limit_ - usedBytes_, nowSeconds() - kCachedSeconds);
   }
   unmapAll(surplus);
-  void* block = mapPages(static_cast<size_t>(size));
+  void* block = map(index);
   if (block == nullptr) {
     trim();
-    block = mapPages(static_cast<size_t>(size));
+    block = map(index);
   }
   if (block == nullptr) {
     std::lock_guard lock(mutex_);
@@ -85,8 +114,7 @@ void* HostBlocks::take(size_t bytes) {
   return block;
 }
 
-void HostBlocks::give(void* data, size_t bytes) {
-  int index = classOf(bytes);
+void HostBlocks::giveOf(int index, void* data) {
   auto size = static_cast<int64_t>(classBytes(index));
   const int64_t now = nowSeconds();
   Cached* surplus = nullptr;
@@ -155,7 +183,7 @@ void HostBlocks::unmapAll(Cached* chain) {
   while (chain != nullptr) {
     Cached* block = chain;
     chain = chain->older;
-    munmap(block, classBytes(block->sizeClass));
+    unmap(block, block->sizeClass);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -20,11 +21,15 @@ inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 class HostBlocks {
  public:
   HostBlocks();
-  // Contents undefined, aligned to pages, from kHugePageBytes on to that. Null if there is no
-  // memory: what is in use and what is cached never exceed the limit together.
+  // Contents undefined, aligned to cache lines: arrays that all began with a page would share the
+  // sets of the first-level cache, so that kernels with many of them push out what they need. Null
+  // if there is no memory: what is in use and what is cached never exceed the limit together.
   void* take(size_t bytes);
   // `bytes` as in `take`.
   void give(void* data, size_t bytes);
+  // The same of kHugePageBytes, aligned to that.
+  void* takeAligned() { return takeOf(kAlignedClass); }
+  void giveAligned(void* data) { giveOf(kAlignedClass, data); }
   void trim();
   HostAllocatorStats stats();
 
@@ -41,10 +46,15 @@ class HostBlocks {
     int sizeClass;
     int64_t since;  // seconds
   };
-  static constexpr int kClasses = 8 * (56 - 15);  // the last one holds 2^56 bytes
+  static constexpr int kAlignedClass = 8 * (56 - 15);  // the one before holds 2^56 bytes
+  static constexpr int kClasses = kAlignedClass + 1;
 
   static int classOf(size_t bytes);
   static size_t classBytes(int index);
+  void* takeOf(int index);
+  void giveOf(int index, void* data);
+  void* map(int index);
+  static void unmap(void* block, int index);
   void link(Cached& block);
   void unlink(Cached& block);
   Cached* takeSurplus(int64_t bound, int64_t before);
@@ -58,6 +68,7 @@ class HostBlocks {
   int64_t cachedBytes_ = 0;
   const int64_t limit_;
   int64_t cacheBound_ = 0;
+  std::atomic<unsigned> mapped_{0};  // how many blocks have been
 };
 
 }  // namespace isthmus

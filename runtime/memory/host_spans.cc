@@ -48,7 +48,7 @@ void HostSpans::unlink(Span*& head, Span& span) {
 HostSpans::Span* HostSpans::takeSpan(size_t blockBytes) {
   std::lock_guard lock(mutex_);
   if (empty_ == nullptr) {
-    void* memory = blocks_.take(kHugePageBytes);
+    void* memory = blocks_.takeAligned();
     if (memory == nullptr) return nullptr;
     auto* chunk = new (memory) Chunk;
     for (size_t i = kSpans; i-- > 0;) {
@@ -74,7 +74,7 @@ void HostSpans::giveSpan(Span& span) {
   Chunk& chunk = chunkOf(&span);
   if (++chunk.numEmpty < kSpans) return;
   for (Span& one : chunk.spans) unlink(empty_, one);
-  blocks_.give(&chunk, kHugePageBytes);
+  blocks_.giveAligned(&chunk);
 }
 
 FreeBlock* HostSpans::take(int index, int count) {
