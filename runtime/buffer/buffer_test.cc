@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <numeric>
 #include <thread>
@@ -147,6 +149,58 @@ TEST(FromHost, ArraysAreAlignedWhileOthersRead) {
       std::jthread a(use), b(use), c(use);
     }
     made.buffer->release();
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(values, nullptr);
+  }
+}
+
+// Whoever reads meanwhile, and in whichever way, reads the same; the host's memory goes at the end.
+TEST(FromHost, ArraysAreAlignedWhileOthersReleaseDonateAndRefer) {
+  Fixture fixture;
+  for (int round = 0; round < 200; ++round) {
+    auto values = std::make_unique<std::vector<float>>(kLarge + 32, static_cast<float>(round));
+    float* data = values->data();
+    while (reinterpret_cast<uintptr_t>(data) % kBufferAlignment == 0) ++data;
+    HostArray array{data, f32({kLarge}), std::nullopt, HostBufferSemantics::kImmutableZeroCopy};
+    auto made = fixture.client->bufferFromHost(fixture.memory(), array).value();
+    Buffer& buffer = *made.buffer;
+    made.hostMemoryDone.onReady([&](const Status&) {
+      std::ranges::fill(*values, -1.0F);  // who still reads it sees that
+      values.reset();
+    });
+    std::atomic<int> wrong{0};
+    auto check = [&](const void* contents) {
+      const auto* read = static_cast<const float*>(contents);
+      for (int64_t at : {int64_t{0}, kLarge / 2, kLarge - 1}) {
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+        if (read[at] != static_cast<float>(round)) ++wrong;
+      }
+    };
+    auto use = [&] {
+      for (int i = 0; i < 20 && buffer.hold(); ++i) {
+        buffer.noteUse();
+        check(buffer.storage().value()->data());
+        buffer.dropHold();
+      }
+    };
+    auto refer = [&] {
+      for (int i = 0; i < round % 4 && buffer.addExternalReference().ok(); ++i) {
+        check(buffer.pointer().value());
+        EXPECT_TRUE(buffer.dropExternalReference().ok());
+      }
+    };
+    auto donate = [&] {
+      for (int i = 0; i < round % 5; ++i) {
+        if (!buffer.donate()) continue;
+        if (buffer.isExclusive()) check(buffer.storage().value()->data());
+        buffer.undoDonate();
+      }
+      if (round % 2 == 0) buffer.release();
+    };
+    {
+      std::jthread a(use), b(use), c(refer), d(donate);
+    }
+    if (round % 2 != 0) buffer.release();
     EXPECT_EQ(wrong, 0);
     EXPECT_EQ(values, nullptr);
   }
