@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -93,21 +94,24 @@ class WindowConv {
     shapeTasks();
     makeRuns();
     const int64_t panels = ceilDiv(p_.outputFeatures, kernels_.nr);
-    Scratch<char> packed(*services_, readsKernelInPlace_ ? 1
-                                     : filters() ? steps_ * filter_.period * filter_.weightBytes
+    const double work = static_cast<double>(p_.positions()) * static_cast<double>(p_.groups) *
+                        static_cast<double>(p_.outputFeatures) * static_cast<double>(steps_);
+    const bool serial = services_->numThreads() == 1 || !worthThreads(work);
+    const int64_t features = p_.groups * p_.outputFeatures;
+    if (readsKernelInPlace_) {
+      // Threads share the kernel, of which each reads its columns.
+      const int64_t nr = kernels_.nr;
+      forEach(serial, panels, [&](int64_t begin, int64_t end) {
+        runTasks(0, tasks_, begin * nr, std::min(end * nr, features));
+      });
+      return !outOfMemory_;
+    }
+    Scratch<char> packed(*services_, filters() ? steps_ * filter_.period * filter_.weightBytes
                                      : groupTile_
                                          ? p_.groups * p_.outputFeatures * steps_ * kSumBytes
                                          : p_.groups * panels * panelBytes_);
     if (!packed) return false;
     packed_ = packed.data();
-    const double work = static_cast<double>(p_.positions()) * static_cast<double>(p_.groups) *
-                        static_cast<double>(p_.outputFeatures) * static_cast<double>(steps_);
-    const bool serial = services_->numThreads() == 1 || !worthThreads(work);
-    if (readsKernelInPlace_) {
-      // Threads share the kernel, of which each reads its columns.
-      forEach(serial, panels, [&](int64_t begin, int64_t end) { runTasks(0, tasks_, begin, end); });
-      return !outOfMemory_;
-    }
     if (filters()) {
       packFilter();
     } else if (groupTile_) {
@@ -116,7 +120,7 @@ class WindowConv {
       forEach(serial || steps_ * p_.outputFeatures < (32 << 10), p_.groups * panels,
               [&](int64_t begin, int64_t end) { packKernel(begin, end, panels); });
     }
-    forEach(serial, tasks_, [&](int64_t begin, int64_t end) { runTasks(begin, end, 0, panels); });
+    forEach(serial, tasks_, [&](int64_t begin, int64_t end) { runTasks(begin, end, 0, features); });
     return !outOfMemory_;
   }
 
@@ -226,12 +230,12 @@ class WindowConv {
   // not be added: there is one.
   void makeRuns() {
     const int64_t features = p_.inputFeatures;
-    int64_t longest =
-        accumulates_ && !groupTile_ && !filters()
+    const int64_t longest =
+        readsKernelInPlace_ ? rowsAtOnce()
+        : accumulates_ && !groupTile_ && !filters()
             ? std::max<int64_t>(1, kReusedKernelBytes / (kernels_.nr * kernels_.elementBytes)) *
                   kernels_.stepsPerElement
             : INT64_MAX;
-    if (readsKernelInPlace_) longest = std::min(longest, rowsAtOnce());
     const int64_t longestRun = readsKernelInPlace_ ? kRowsOfRun : INT64_MAX;
     int64_t w[kMaxConvAxes] = {};
     int64_t taps = 1;
@@ -377,8 +381,8 @@ class WindowConv {
     }
   }
 
-  // Of the panels of features [firstPanel, panelEnd).
-  void runTasks(int64_t begin, int64_t end, int64_t firstPanel, int64_t panelEnd) {
+  // Of the features [firstFeature, featureEnd): of all of them, but where the kernel is in place.
+  void runTasks(int64_t begin, int64_t end, int64_t firstFeature, int64_t featureEnd) {
     std::optional<Scratch<char>> box;
     if (pads_ && !box.emplace(*services_, boxElements_ * inputBytes_)) {
       outOfMemory_ = true;
@@ -386,11 +390,11 @@ class WindowConv {
     }
     const TilesInUse tiles(kernels_);
     for (int64_t task = begin; task < end; ++task) {
-      runTask(task, box ? box->data() : nullptr, firstPanel, panelEnd);
+      runTask(task, box ? box->data() : nullptr, firstFeature, featureEnd);
     }
   }
 
-  void runTask(int64_t task, char* box, int64_t firstPanel, int64_t panelEnd) {
+  void runTask(int64_t task, char* box, int64_t firstFeature, int64_t featureEnd) {
     const int64_t firstColumn = task % columnBlocks_ * blockColumns_;
     const int64_t columns = std::min(blockColumns_, inner().outputSize - firstColumn);
     int64_t rest = task / columnBlocks_;
@@ -426,7 +430,7 @@ class WindowConv {
     } else if (groupTile_) {
       computeGroups(input, result, rows, columns);
     } else if (readsKernelInPlace_) {
-      computeInPlace(input, result, rows, columns, firstPanel, panelEnd);
+      computeInPlace(input, result, rows, columns, firstFeature, featureEnd);
     } else {
       for (int64_t group = 0; group < p_.groups; ++group) {
         const int64_t groupInput = box ? group * p_.inputFeatures : group * p_.inputGroupStride;
@@ -437,11 +441,7 @@ class WindowConv {
     if (!p_.epilogue) return;
     int64_t position = 0;
     for (int d = 0; d < rank_; ++d) position = position * axes_[d].outputSize + x[d];
-    const int64_t features = p_.groups * p_.outputFeatures;
-    const bool isPart = readsKernelInPlace_;
-    p_.epilogue(p_.epilogueBuffers, position, position + rows * columns,
-                isPart ? firstPanel * kernels_.nr : 0,
-                isPart ? std::min(features, panelEnd * kernels_.nr) : features);
+    p_.epilogue(p_.epilogueBuffers, position, position + rows * columns, firstFeature, featureEnd);
   }
 
   void filterRows(const char* input, char* result, int64_t rows, int64_t columns) const {
@@ -480,64 +480,67 @@ class WindowConv {
     const int nr = kernels_.nr;
     const int64_t panels = ceilDiv(p_.outputFeatures, nr);
     const int64_t tiles = ceilDiv(columns, kernels_.mr);
-    const int64_t inputStep = inner().windowStride * strideOf(rank_ - 1);
-    const int64_t rowInput = hasRows() ? axes_[rank_ - 2].windowStride * strideOf(rank_ - 2) : 0;
-    const int64_t rowOutput = hasRows() ? axes_[rank_ - 2].outputStride : 0;
-    const int64_t ldc = inner().outputStride;
     for (int64_t panel = 0; panel < panels; ++panel) {
       const char* b = packed_ + (group * panels + panel) * panelBytes_;
-      const int lanes = static_cast<int>(std::min<int64_t>(nr, p_.outputFeatures - panel * nr));
       for (size_t block = 0; block + 1 < blocks_.size(); ++block) {
         const GemmRun* runs = runs_.data() + blocks_[block];
         const int64_t count = blocks_[block + 1] - blocks_[block];
-        for (int64_t row = 0; row < rows; ++row) {
-          for (int64_t tile = 0; tile < tiles; ++tile) {
-            // Tiles of nearly equal size.
-            const int64_t first = columns * tile / tiles, last = columns * (tile + 1) / tiles;
-            runTile_(runs, count, input + (row * rowInput + first * inputStep) * inputBytes_,
-                     inputStep, kernels_.stepsPerElement, b, nr,
-                     result + (row * rowOutput + first * ldc + panel * nr) * resultBytes_, ldc,
-                     static_cast<int>(last - first), lanes, block > 0);
-          }
+        for (int64_t tile = 0; tile < rows * tiles; ++tile) {
+          computeTile(tile, tiles, columns, {runs, static_cast<size_t>(count)}, input, b, nr,
+                      result, panel * nr, block > 0);
         }
       }
     }
   }
 
-  // As computeGroup, with rows of the kernel where they lie, some of them for all panels.
+  // The same of features [firstFeature, featureEnd), with rows of the kernel where they lie, some
+  // of them for all panels.
   void computeInPlace(const char* input, char* result, int64_t rows, int64_t columns,
-                      int64_t firstPanel, int64_t panelEnd) const {
-    const int nr = kernels_.nr;
+                      int64_t firstFeature, int64_t featureEnd) const {
+    const int64_t nr = kernels_.nr;
     const int64_t tiles = ceilDiv(columns, kernels_.mr), allTiles = rows * tiles;
-    const int64_t inputStep = inner().windowStride * strideOf(rank_ - 1);
-    const int64_t rowInput = hasRows() ? axes_[rank_ - 2].windowStride * strideOf(rank_ - 2) : 0;
-    const int64_t rowOutput = hasRows() ? axes_[rank_ - 2].outputStride : 0;
-    const int64_t ldc = inner().outputStride, ldb = p_.conv.kernelInputStride;
+    const int64_t ldb = p_.conv.kernelInputStride;
     const char* kernel = static_cast<const char*>(p_.rhs) + p_.kernelOffset * inputBytes_;
-    GemmRun runs[kRowsAtOnce];  // at least one row each
+    GemmRun ahead[kRowsAtOnce];  // at least one row each
     for (size_t block = 0; block + 1 < blocks_.size(); ++block) {
-      const int64_t count = blocks_[block + 1] - blocks_[block];
-      for (int64_t panel = firstPanel; panel < panelEnd; ++panel) {
-        const char* b = kernel + panel * nr * inputBytes_;
-        const int lanes = static_cast<int>(std::min<int64_t>(nr, p_.outputFeatures - panel * nr));
+      const std::span<const GemmRun> runs(runs_.data() + blocks_[block],
+                                          static_cast<size_t>(blocks_[block + 1] - blocks_[block]));
+      for (int64_t feature = firstFeature; feature < featureEnd; feature += nr) {
+        const char* b = kernel + feature * inputBytes_;
+        const bool isLast = feature + nr >= featureEnd;
         for (int64_t tile = 0; tile < allTiles; ++tile) {
-          for (int64_t i = 0; i < count; ++i) {
-            GemmRun& run = runs[i] = runs_[blocks_[block] + i];
-            if (panel + 1 == panelEnd) continue;
-            const int64_t begin = run.length * tile / allTiles;
-            run.ahead = b + (run.b + begin * ldb + nr) * inputBytes_;
-            run.aheadCount = run.length * (tile + 1) / allTiles - begin;
+          // Of the next panel's rows, each tile prefetches a part.
+          for (size_t i = 0; i < runs.size() && !isLast; ++i) {
+            const int64_t begin = runs[i].length * tile / allTiles;
+            ahead[i] = runs[i];
+            ahead[i].ahead = b + (runs[i].b + begin * ldb + nr) * inputBytes_;
+            ahead[i].aheadCount = runs[i].length * (tile + 1) / allTiles - begin;
           }
-          const int64_t row = tile / tiles, part = tile % tiles;
-          // Tiles of nearly equal size.
-          const int64_t first = columns * part / tiles, last = columns * (part + 1) / tiles;
-          kernels_.runTile(runs, count, input + (row * rowInput + first * inputStep) * inputBytes_,
-                           inputStep, 1, b, ldb,
-                           result + (row * rowOutput + first * ldc + panel * nr) * resultBytes_,
-                           ldc, static_cast<int>(last - first), lanes, block > 0);
+          computeTile(tile, tiles, columns, isLast ? runs : std::span(ahead).first(runs.size()),
+                      input, b, ldb, result, feature, block > 0);
         }
       }
     }
+  }
+
+  // One of the tiles of nearly equal size, `tiles` in each row of `columns` positions, with the
+  // panel of features from `feature` on, whose steps are `ldb` elements apart.
+  void computeTile(int64_t tile, int64_t tiles, int64_t columns, std::span<const GemmRun> runs,
+                   const char* input, const char* b, int64_t ldb, char* result, int64_t feature,
+                   bool accumulate) const {
+    const int64_t inputStep = inner().windowStride * strideOf(rank_ - 1);
+    const int64_t rowInput = hasRows() ? axes_[rank_ - 2].windowStride * strideOf(rank_ - 2) : 0;
+    const int64_t rowOutput = hasRows() ? axes_[rank_ - 2].outputStride : 0;
+    const int64_t ldc = inner().outputStride;
+    const int64_t row = tile / tiles, part = tile % tiles;
+    const int64_t first = columns * part / tiles, last = columns * (part + 1) / tiles;
+    const auto lanes =
+        static_cast<int>(std::min<int64_t>(kernels_.nr, p_.outputFeatures - feature));
+    runTile_(runs.data(), static_cast<int64_t>(runs.size()),
+             input + (row * rowInput + first * inputStep) * inputBytes_, inputStep,
+             kernels_.stepsPerElement, b, ldb,
+             result + (row * rowOutput + first * ldc + feature) * resultBytes_, ldc,
+             static_cast<int>(last - first), lanes, accumulate);
   }
 
   RunServices* services_ = nullptr;
