@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <deque>
+#include <ranges>
 #include <set>
 #include <variant>
 
@@ -126,7 +127,9 @@ class OpenclExecutable::Run final : public AddressStepRunner {
   }
   // The events of commands; of all that came before the run, if there are none.
   std::vector<CommandEvent> eventsOf(const std::vector<MemoryOrder::Command>& commands);
-  std::vector<CommandEvent> allEvents() const;
+  auto allEvents() const {
+    return commands_.list | std::views::transform(&RunCommands::Command::event);
+  }
   // Notes what has been enqueued as nextCommand(), after these.
   void note(RunCommands::Command command, const std::vector<MemoryOrder::Command>& after);
   void forgetOld();
@@ -167,12 +170,6 @@ std::vector<CommandEvent> OpenclExecutable::Run::eventsOf(
   if (commands.empty()) return before_;
   std::vector<CommandEvent> events;
   for (MemoryOrder::Command command : commands) events.push_back(commandOf(command));
-  return events;
-}
-
-std::vector<CommandEvent> OpenclExecutable::Run::allEvents() const {
-  std::vector<CommandEvent> events;
-  for (const RunCommands::Command& command : commands_.list) events.push_back(command.event);
   return events;
 }
 
@@ -271,7 +268,7 @@ StatusOr<StepRunner::UnderWay> OpenclExecutable::Run::underWay() {
   UnderWay work;
   auto isOver = [](const CommandEvent& event) { return [event] { return event.isOver(); }; };
   for (const CommandEvent& event : before_) work.before.push_back(isOver(event));
-  for (const auto& [event, kernel] : commands_.list) work.own.push_back(isOver(event));
+  for (const CommandEvent& event : allEvents()) work.own.push_back(isOver(event));
   return work;
 }
 
@@ -327,7 +324,8 @@ Status OpenclExecutable::Run::swap(const Location& placeA, const Location& place
   if (status.ok()) {
     driver_.free(kept, {commands_.list.back().event});
   } else {
-    driver_.free(kept, allEvents());
+    const auto all = allEvents();
+    driver_.free(kept, {all.begin(), all.end()});
   }
   return status;
 }
@@ -349,7 +347,8 @@ Status OpenclExecutable::Run::finishProfile() {
 }
 
 StatusOr<DeviceEventRef> OpenclExecutable::Run::failedEnd(Status error) {
-  std::vector<CommandEvent> all = allEvents();
+  const auto own = allEvents();
+  std::vector<CommandEvent> all(own.begin(), own.end());
   all.insert(all.end(), before_.begin(), before_.end());
   ISTHMUS_ASSIGN_OR_RETURN(CommandEvent end, driver_.join(device_, queue_, all));
   ISTHMUS_RETURN_IF_ERROR(driver_.flush(device_, queue_));
