@@ -16,7 +16,6 @@ namespace {
 constexpr int64_t kCachedSeconds = 10;
 
 constexpr size_t kPageBytes = 4 << 10;
-constexpr size_t kLineBytes = 64;
 // From where one block begins in its page to where the next one does: a few cache lines, so that
 // what a kernel writes is not within a vector of what it reads; odd, so that all are tried.
 constexpr size_t kColourLines = 5;
@@ -67,7 +66,7 @@ void* HostBlocks::map(int index) {
   auto* pages = static_cast<char*>(mapPages(classBytes(index) + kPageBytes));
   if (pages == nullptr) return nullptr;
   const unsigned number = mapped_.fetch_add(1, std::memory_order_relaxed);
-  return pages + number * kColourLines * kLineBytes % kPageBytes;
+  return pages + number * kColourLines * kBlockAlignment % kPageBytes;
 }
 
 void HostBlocks::unmap(void* block, int index) {

@@ -11,6 +11,8 @@
 
 namespace isthmus {
 
+// Of all blocks: a cache line.
+inline constexpr size_t kBlockAlignment = 64;
 // Blocks from here on are large.
 inline constexpr size_t kMinLargeBytes = 32769;
 inline constexpr size_t kHugePageBytes = size_t{2} << 20;

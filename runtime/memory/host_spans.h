@@ -16,7 +16,6 @@ struct FreeBlock {
 };
 
 // Size classes: 64, 128, …, 1024, then four per doubling.
-inline constexpr size_t kBlockAlignment = 64;
 inline constexpr size_t kLinearLimit = 1024;
 inline constexpr int kLinearClasses = kLinearLimit / kBlockAlignment;
 inline constexpr int kSmallClasses = kLinearClasses + 4 * 5;
