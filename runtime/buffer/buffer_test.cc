@@ -85,13 +85,19 @@ TEST(FromHost, SmallArraysAreUsedInPlaceWhereLinesBegin) {
   }
 }
 
+// kLarge of the values, the first of them amid a cache line. There is one more.
+HostArray arrayAmidALine(std::vector<float>& values) {
+  float* data = values.data();
+  if (reinterpret_cast<uintptr_t>(data) % kBufferAlignment == 0) ++data;
+  return {data, f32({kLarge}), std::nullopt, HostBufferSemantics::kImmutableZeroCopy};
+}
+
 // Programs that read a large one again and again get an aligned copy; what only one reads is none.
 TEST(FromHost, LargeArraysAreAlignedWhenProgramsHaveReadThem) {
   Fixture fixture;
   std::vector<float> values = iota(kLarge + 32);
-  float* data = values.data();
-  while (reinterpret_cast<uintptr_t>(data) % kBufferAlignment == 0) ++data;
-  HostArray array{data, f32({kLarge}), std::nullopt, HostBufferSemantics::kImmutableZeroCopy};
+  const HostArray array = arrayAmidALine(values);
+  const auto* data = static_cast<const float*>(array.data);
   const std::vector<float> expected(data, data + kLarge);
   enum class Case { kAlone, kReadByOthers, kAddressKnown, kReferenced };
   for (Case what : {Case::kAlone, Case::kReadByOthers, Case::kAddressKnown, Case::kReferenced}) {
@@ -128,9 +134,7 @@ TEST(FromHost, ArraysAreAlignedWhileOthersRead) {
   Fixture fixture;
   for (int round = 0; round < 50; ++round) {
     auto values = std::make_unique<std::vector<float>>(kLarge + 32, static_cast<float>(round));
-    float* data = values->data();
-    while (reinterpret_cast<uintptr_t>(data) % kBufferAlignment == 0) ++data;
-    HostArray array{data, f32({kLarge}), std::nullopt, HostBufferSemantics::kImmutableZeroCopy};
+    const HostArray array = arrayAmidALine(*values);
     auto made = fixture.client->bufferFromHost(fixture.memory(), array).value();
     made.hostMemoryDone.onReady([&](const Status&) { values.reset(); });
     std::atomic<int> wrong{0};
@@ -159,9 +163,7 @@ TEST(FromHost, ArraysAreAlignedWhileOthersReleaseDonateAndRefer) {
   Fixture fixture;
   for (int round = 0; round < 200; ++round) {
     auto values = std::make_unique<std::vector<float>>(kLarge + 32, static_cast<float>(round));
-    float* data = values->data();
-    while (reinterpret_cast<uintptr_t>(data) % kBufferAlignment == 0) ++data;
-    HostArray array{data, f32({kLarge}), std::nullopt, HostBufferSemantics::kImmutableZeroCopy};
+    const HostArray array = arrayAmidALine(*values);
     auto made = fixture.client->bufferFromHost(fixture.memory(), array).value();
     Buffer& buffer = *made.buffer;
     made.hostMemoryDone.onReady([&](const Status&) {
