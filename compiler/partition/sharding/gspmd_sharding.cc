@@ -216,7 +216,7 @@ shlo::CustomCallOp gspmdCall(mlir::Operation* op, llvm::StringRef target) {
 
 Status checkGspmdCalls(mlir::ModuleOp module) {
   Status status;
-  module.walk([&](mlir::Operation* op) {
+  module.walk([&](shlo::CustomCallOp op) {
     const bool keepsSizes = gspmdCall(op, kGspmdConstraint) || gspmdCall(op, kInspectSharding);
     if (!keepsSizes && !gspmdCall(op, kGspmdToBlocks) && !gspmdCall(op, kGspmdToWhole)) {
       return mlir::WalkResult::advance();
@@ -233,9 +233,9 @@ Status checkGspmdCalls(mlir::ModuleOp module) {
     if (isFine) return mlir::WalkResult::advance();
     std::string types;
     llvm::raw_string_ostream(types) << operand << " and " << result;
-    status = invalidArgument(sourceLocation(op->getLoc()), ": partition: @",
-                             llvm::cast<shlo::CustomCallOp>(op).getCallTargetName().str(),
-                             " does not give the type of its operand: got ", types);
+    status =
+        invalidArgument(sourceLocation(op.getLoc()), ": partition: @", op.getCallTargetName().str(),
+                        " does not give the type of its operand: got ", types);
     return mlir::WalkResult::interrupt();
   });
   return status;
